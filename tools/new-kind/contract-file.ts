@@ -38,12 +38,9 @@ export class ContractFile {
     const fact = this.#shape(shape)
     const objectType = canonicalType(fact.objectType)
     const verbs = [...new Set(operations.map(verbOf))].sort()
-    const resource = `export const ${kind} = resource('${objectType}', {${this.#fields(fact.fields, true)}}, {
-      iam: { name: '${this.#iam(operations[0] as OperationFact).entity}', attributes: undecided.attributes },
-      rel: '${objectType
-        .replace('.v4.', '.')
-        .replaceAll('.', ':')
-        .replace(/[^:]+$/, kebab(kind))}',
+    const resource = `export const ${kind} = resource('${objectType}', {
+      fields: {${this.#fields(fact.fields, true)}},
+      iam: undecided.attributes,
     })`
     const declarations = operations.map((operation) => this.#operation(operation, kind)).join('\n')
     const imports = [...this.#imports].map(
@@ -121,7 +118,7 @@ ${declarations}
   }
 
   #operation(operation: OperationFact, kind: string): string {
-    const { operationId, requestBody, headers } = operation
+    const { operationId, method, requestBody, headers } = operation
     const path = pathOf(this.#facts, operation)
     const verb = verbOf(operation)
     const isAction = verb === 'action'
@@ -134,7 +131,9 @@ ${declarations}
       'rateLimit: undecided.rateLimit',
       ...(isAction ? [`of: ${kind}`] : []),
       ...(isAction && requestBody !== null ? [`body: ${this.#reference(requestBody)}`] : []),
-      ...(headers.some(({ name, required }) => name === 'If-Match' && required) ? [`ifMatch: 'required'`] : []),
+      ...(method !== 'PUT' && headers.some(({ name, required }) => name === 'If-Match' && required)
+        ? [`ifMatch: 'required'`]
+        : []),
       ...lists(operation),
     ]
     const subject = isAction ? '' : `${kind}, `

@@ -101,10 +101,9 @@ test('the contract file declares the fields, the list fields and the operations 
     "externalSubnetReference: s.optional(s.immutable(s.referenceTo('Subnet')))",
     'brightness: s.readOnly(s.enumeration(["DIM","BRIGHT"]))',
     'beams: s.optional(s.arrayOf(Beam, { maxItems: 4 }))',
-    "rel: 'networking:config:lantern'",
+    'iam: undecided.attributes',
     "roles: names('Super Admin, Operator')",
     "filter: names('name'), orderby: undecided.orderby",
-    "ifMatch: 'required'",
     'of: Lantern, body: Beam',
   ])
     assert.ok(contract.includes(expected), `${expected}\nis not in\n${contract}`)

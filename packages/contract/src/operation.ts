@@ -20,6 +20,8 @@ export interface RateLimit {
   readonly xlarge?: number
 }
 
+const capitalized = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
+
 const rate =
   (per: RateLimit['per']) =>
   (xsmall: number, small = xsmall, large = small, xlarge = large): RateLimit => ({ per, xsmall, small, large, xlarge })
@@ -34,7 +36,7 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly objectType: string
   /** Last part of `objectType`, unique among all kinds: `Category`. */
   readonly kind: string
-  /** Name in messages: `category`, `storage container`. */
+  /** Name in messages; default: the words of `kind`, `storage container`. */
   readonly title: string
   readonly schema: s.ObjectSchema<F> & {
     readonly is?: s.ObjectValue<F> & { readonly extId: string; readonly $objectType?: string }
@@ -43,10 +45,10 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly internal: I
   /** Entity name in authorization policies, with the paths of the attributes that a filter may use. */
   readonly iam?: IamEntity
-  /** Noun of its IAM operations, as in `Create_Volume_Group`; default: the words of `kind`. */
-  readonly iamNoun?: string
-  /** `rel` of this kind among a task's affected entities. */
-  readonly rel?: string
+  /** Noun of its IAM operations, as in `Create_Volume_Group`; default: the words of `title`. */
+  readonly iamNoun: string
+  /** `rel` of this kind among a task's affected entities; default: the words of `objectType`. */
+  readonly rel: string
   /** Its type among the associations of a category. Without one it is not counted there, and still prevents a deletion. */
   readonly associationType?: string
   /** Sets of field paths whose values together are unique, also among concurrent requests. */
@@ -57,7 +59,7 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly sparsePut?: true
   /** Paths that server code filters by; they get a column, like the paths that lists declare. */
   readonly indexed: readonly string[]
-  /** Error of the namespace for an unknown id; default ENTITY_NOT_FOUND. */
+  /** Error for an unknown id; default: that of the namespace, else ENTITY_NOT_FOUND. */
   readonly notFound?: string
   /** Error of the namespace for a stale tag; default INVALID_ETAG_HEADER. */
   readonly staleTag?: string
@@ -162,14 +164,42 @@ type Kept<D, S> = (D extends true ? { readonly derived: true } : unknown) &
   (S extends true ? { readonly singleton: true } : unknown)
 
 export interface ResourceOptions<I extends s.Fields>
-  extends Partial<Omit<Resource<s.Fields, I>, 'resource' | 'objectType' | 'schema'>> {
+  extends Partial<Omit<Resource<s.Fields, I>, 'resource' | 'objectType' | 'schema' | 'iam'>> {
+  /** Attributes of its entity in authorization policies. */
+  readonly iam?: IamEntity['attributes']
+  /** Name of that entity; default: `iamNoun` in lower case. */
+  readonly iamName?: string
   /** Name of the kind when another kind already has the last part of its type name (`ExternVm`). */
   readonly kind?: string
   /** Base fields are not added to the wire shape; the row has an id all the same. */
   readonly bare?: true
 }
 
-/** Adds `baseFields`. */
+const acronyms: ReadonlySet<string> = new Set(
+  names('BGP, BMC, GPU, IP, IPFIX, NIC, SAML, SNMP, SSL, VM, VPC, VPN, VTEP'),
+)
+const wordsOf = (kind: string): string[] =>
+  kind.replace(/([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])/g, '$1$3 $2$4').split(' ')
+const titleOf = (kind: string): string =>
+  wordsOf(kind)
+    .map((word) => (acronyms.has(word.toUpperCase()) ? word.toUpperCase() : word.toLowerCase()))
+    .join(' ')
+
+/** `networking:config:bgp-session`. */
+function relOf(objectType: string): string {
+  const [namespace, , ...path] = objectType.split('.')
+  const joint = namespace === 'iam' || namespace === 'platform' ? '_' : '-'
+  const last = wordsOf(path.pop() ?? '')
+  return [namespace, ...path, last.join(joint).toLowerCase()].join(':')
+}
+
+const notFoundOf: Readonly<Record<string, string>> = {
+  networking: 'NETWORKING_ENTITY_NOT_FOUND',
+  vmm: 'VMM_ENTITY_NOT_FOUND',
+  volumes: 'VOLUME_UNKNOWN_ENTITY_ERROR',
+}
+
+/** Adds `baseFields` to the fields. */
 export function resource<
   const F extends s.Fields,
   const I extends s.Fields = Record<never, never>,
@@ -177,27 +207,28 @@ export function resource<
   S extends true | undefined = undefined,
 >(
   objectType: string,
-  fields: F,
-  options: ResourceOptions<I> & { readonly derived?: D; readonly singleton?: S } = {},
+  declaration: ResourceOptions<I> & { readonly fields: F; readonly derived?: D; readonly singleton?: S },
 ): Resource<F & Omit<typeof baseFields, 'extId'>, I> & Kept<D, S> {
-  const kind = options.kind ?? objectType.slice(objectType.lastIndexOf('.') + 1)
-  const schema: s.ObjectSchema = s.object(objectType, { ...(options.bare ? {} : baseFields), ...fields })
+  const { fields, bare, iam: attributes, iamName, ...stated } = declaration
+  const kind = stated.kind ?? objectType.slice(objectType.lastIndexOf('.') + 1)
+  const schema: s.ObjectSchema = s.object(objectType, { ...(bare ? {} : baseFields), ...fields })
+  const title = stated.title ?? titleOf(kind)
+  const iamNoun = stated.iamNoun ?? title.split(/[ -]/).map(capitalized).join('_')
+  const notFound = stated.notFound ?? notFoundOf[objectType.slice(0, objectType.indexOf('.'))]
   const declared: Resource = {
+    rel: relOf(objectType),
+    internal: {},
+    unique: [],
+    indexed: [],
+    ...stated,
+    ...(attributes && { iam: { name: iamName ?? iamNoun.toLowerCase(), attributes } }),
+    ...(notFound && { notFound }),
     resource: true,
     objectType,
     kind,
-    title: options.title ?? kind.replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase(),
+    title,
     schema,
-    internal: options.internal ?? {},
-    unique: options.unique ?? [],
-    indexed: options.indexed ?? [],
-    ...pick(
-      options,
-      names(`
-        iam, iamNoun, rel, associationType, parent, sparsePut, notFound, staleTag, sharesTagOf, newestFirst, derived,
-        singleton, counted, summed, gate, ofCluster
-      `),
-    ),
+    iamNoun,
   }
   // The compiler cannot follow `bare` and the conditions of `Kept`.
   return declared as never
@@ -292,16 +323,16 @@ export interface Operation {
 }
 
 type Added = 'id' | 'namespace' | 'key' | 'stem' | 'verb' | 'method' | 'path' | 'resource' | 'body' | 'answer'
-type Stated = 'roles' | 'rateLimit'
 
 export interface OperationOptions
-  extends Pick<Operation, Stated>,
-    Partial<Omit<Operation, Added | Stated | 'iamOperation'>> {
+  extends Pick<Operation, 'roles'>,
+    Partial<Omit<Operation, Added | 'roles' | 'iamOperation'>> {
   /** Default: the name that `iamOperationOf` derives. */
   readonly iam?: string
   /** Default: the name that `envelopeTypeOf` derives. */
   readonly envelope?: string
   readonly requestId?: 'required'
+  /** Default: required by a PUT. */
   readonly ifMatch?: 'required'
   readonly dryRun?: true
   readonly mutates?: false
@@ -527,6 +558,8 @@ export function namespace<
   errors: ErrorCatalogue
   conventions?: 'alpha'
   successors?: readonly string[]
+  /** Rate limits of the lists and single reads that state none. */
+  rates?: Serving['rates']
   /** Last part of the envelope's type name, if all asynchronous operations of a module share it. */
   taskEnvelope?: string
 }): DeclaredNamespace<K, G> {
@@ -557,93 +590,79 @@ export function namespace<
 interface Serving {
   readonly name: string
   readonly versions: readonly string[]
+  readonly conventions?: 'alpha'
+  readonly rates?: { readonly [verb: string]: RateLimit }
   readonly taskEnvelope?: string
 }
 
 function complete(serving: Serving, key: string, id: string, stem: string, declared: Declared): Operation {
-  const mutates = declared.mutates ?? declared.method !== 'GET'
-  const runs = declared.runs ?? (mutates ? 'async' : 'sync')
-  const parameters = [...declared.path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string)
-  const namesTarget = declared.verb !== 'list' && declared.verb !== 'create'
-  const target = declared.target ?? (namesTarget ? parameters.at(-1) : undefined)
-  const of = declared.resource
-  const pathKinds: Record<string, string> = {}
-  if (of?.parent !== undefined && parameters.includes(of.parent.param)) pathKinds[of.parent.param] = of.parent.kind
-  if (target !== undefined && of !== undefined) pathKinds[target] = of.kind
+  const { iam, types: _, of: __, ...stated } = declared as Declared & { readonly of?: unknown }
+  const { verb, method, path, resource } = stated
+  const mutates = stated.mutates ?? method !== 'GET'
+  const runs = stated.runs ?? (mutates ? 'async' : 'sync')
+  const rateLimit = stated.rateLimit ?? serving.rates?.[verb]
+  if (rateLimit === undefined) throw new Error(`${key} has no rate limit`)
+  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string)
+  const target = stated.target ?? (verb === 'list' || verb === 'create' ? undefined : parameters.at(-1))
+  const parent = resource?.parent
   return {
+    versions: serving.versions,
+    deployments: ['on-prem', 'cloud'],
+    bodyRequired: stated.body !== undefined,
+    requestId: 'optional',
+    ifMatch: method === 'PUT' && serving.conventions !== 'alpha' ? 'required' : 'optional',
+    dryRun: false,
+    pathSchemas: {},
+    paged: false,
+    query: {},
+    envelope: envelopeTypeOf(serving, path, id, runs),
+    status: defaultStatus(verb, runs),
+    ...stated,
     id,
     namespace: serving.name,
-    versions: declared.versions ?? serving.versions,
     key,
     stem,
-    verb: declared.verb,
-    method: declared.method,
-    path: declared.path,
-    ...(of === undefined ? {} : { resource: of }),
-    ...(target === undefined ? {} : { target }),
-    pathKinds: { ...pathKinds, ...declared.pathKinds },
-    ...(declared.body === undefined ? {} : { body: declared.body }),
-    bodyRequired: declared.bodyRequired ?? declared.body !== undefined,
-    ...(declared.answer === undefined ? {} : { answer: declared.answer }),
-    envelope: declared.envelope ?? envelopeTypeOf(serving, declared.path, id, runs),
-    status: declared.status ?? defaultStatus(declared, runs),
-    runs,
     mutates,
-    roles: declared.roles,
-    rateLimit: declared.rateLimit,
-    deployments: declared.deployments ?? ['on-prem', 'cloud'],
-    iamOperation: declared.iam ?? iamOperationOf(key, declared),
-    requestId: declared.requestId ?? 'optional',
-    ifMatch: declared.ifMatch ?? 'optional',
-    dryRun: declared.dryRun ?? false,
-    pathSchemas: declared.pathSchemas ?? {},
-    paged: declared.paged ?? false,
-    query: declared.query ?? {},
-    ...pick(
-      declared,
-      names(`
-        clusterId, own, maximumBodyBytes, form, maximumItems, orderedBy, filter, orderby, select, expand, expandedType,
-        rowType, showsEmptyList, carriesTag, apply, produces, alsoProduces, deprecated
-      `),
-    ),
+    runs,
+    rateLimit,
+    ...(target !== undefined && { target }),
+    pathKinds: {
+      ...(parent !== undefined && parameters.includes(parent.param) && { [parent.param]: parent.kind }),
+      ...(target !== undefined && resource !== undefined && { [target]: resource.kind }),
+      ...stated.pathKinds,
+    },
+    iamOperation: iam ?? iamOperationOf(key, declared),
   }
 }
 
 /**
  * `iam.v4.authz.GetRoleApiResponse` for `getRoleById` at `/authz/roles/{extId}`: namespace, major version, the module
- * that begins the path (`authz`, `ahv.config`), and the operation without `By…Id`.
+ * that begins the path (`authz`, `ahv.config`), and the operation without `For…By…Id`.
  */
 export function envelopeTypeOf(serving: Serving, path: string, id: string, runs: 'sync' | 'async'): string {
   const [major] = serving.versions[0]?.split('.') ?? []
   const module = /^\/(\w+\/(?:config|policies|stats)|\w+)(?=\/)/.exec(path)?.[1]?.replace('/', '.')
-  const named = `${id.charAt(0).toUpperCase()}${id.slice(1).replace(/By\w*Id$/, '')}ApiResponse`
+  const named = `${capitalized(id).replace(/(For\w+)?By\w*Id$/, '')}ApiResponse`
   return `${serving.name}.${major}.${module}.${(runs === 'async' ? serving.taskEnvelope : undefined) ?? named}`
 }
 
-function defaultStatus(declared: Declared, runs: 'sync' | 'async'): 200 | 201 | 202 | 204 {
+function defaultStatus(verb: Operation['verb'], runs: 'sync' | 'async'): 200 | 201 | 202 | 204 {
   if (runs === 'async') return 202
-  if (declared.verb === 'create') return 201
-  if (declared.verb === 'remove') return 204
+  if (verb === 'create') return 201
+  if (verb === 'remove') return 204
   return 200
-}
-
-function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]): Pick<T, K> {
-  const found: Partial<T> = {}
-  for (const key of keys) if (from[key] !== undefined) found[key] = from[key]
-  return found as Pick<T, K>
 }
 
 const iamVerbs = { list: 'View', get: 'View', read: 'View', create: 'Create', update: 'Update', remove: 'Delete' }
 
-/** `View_Volume_Group`, `Power_Off_Virtual_Machine`: the verb, or the words of the action, and the noun of the kind. */
+/**
+ * `View_Volume_Group`, `View_Volume_Group_Stats`, `Power_Off_Virtual_Machine`: the verb, or the words of the action, and
+ * the noun of the kind.
+ */
 function iamOperationOf(key: string, { verb, path, resource }: Declared): string {
   if (resource === undefined) throw new Error(`${key} has no kind, so that its IAM operation needs a name (iam)`)
   const words = verb === 'action' ? titled(path.slice(path.lastIndexOf('/') + 1)) : iamVerbs[verb]
-  return `${words}_${resource.iamNoun ?? resource.kind.replace(/([a-z])([A-Z])/g, '$1_$2')}`
+  return `${words}_${resource.iamNoun}${/(^|\/)stats\//.test(path) && verb !== 'action' ? '_Stats' : ''}`
 }
 
-const titled = (words: string): string =>
-  words
-    .split('-')
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('_')
+const titled = (words: string): string => words.split('-').map(capitalized).join('_')

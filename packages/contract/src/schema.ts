@@ -229,6 +229,8 @@ export const optional = <S extends AnySchema>(schema: S): S & { readonly optiona
   ...schema,
   optional: true,
 })
+export const optionalObject = <const F extends Fields>(...given: Parameters<typeof object<F>>) =>
+  optional(object(...given))
 export const readOnly = <S extends AnySchema>(schema: S): S & { readonly optional: true; readonly readOnly: true } => ({
   ...schema,
   optional: true,

@@ -12,23 +12,18 @@ const BasicAuth = s.object('common.v1.config.BasicAuth', {
  * One row per host, under the host's extId, with its own entity tag, which `status` (the last probe) does not change.
  * Source: specification 4.5, 5, 8; catalogue clustermgmt.json (fields, limits); behaviour clustermgmt.md 1.13.
  */
-export const BmcInfo = resource(
-  'clustermgmt.v4.config.BmcInfo',
-  {
+export const BmcInfo = resource('clustermgmt.v4.config.BmcInfo', {
+  fields: {
     ipAddress: s.optional(IPAddress),
     credential: s.optional(BasicAuth),
     status: s.readOnly(s.enumeration(['VALID', 'INVALID', 'UNAVAILABLE'])),
   },
-  {
-    iamNoun: 'BMC_Info',
-    title: 'BMC info',
-    bare: true,
-    internal: { clusterExtId: s.uuid() },
-    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
-    rel: 'clustermgmt:config:host',
-    ofCluster: { by: 'clusterExtId' },
-  },
-)
+  bare: true,
+  internal: { clusterExtId: s.uuid() },
+  parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
+  rel: 'clustermgmt:config:host',
+  ofCluster: { by: 'clusterExtId' },
+})
 
 const path = '/config/clusters/{clusterExtId}/hosts/{extId}/bmc-info'
 
@@ -44,7 +39,6 @@ export const bmcInfoOperations = {
     roles: clusterAdmins,
     rateLimit: perSecond(1, 1, 5, 5),
     deployments: ['on-prem'],
-    ifMatch: 'required',
     requestId: 'required',
   }),
 }

@@ -63,23 +63,19 @@ export const ExpandClusterParams = s.object('clustermgmt.v4.config.ExpandCluster
     ),
     shouldSkipHostNetworking: s.withDefault(s.boolean(), false),
   }),
-  configParams: s.optional(
-    s.object('clustermgmt.v4.config.ConfigParams', {
-      hyperv: s.optional(
-        s.object('clustermgmt.v4.config.HypervCredentials', {
-          domainDetails: s.optional(UserInfo),
-          failoverClusterDetails: s.optional(UserInfo),
-        }),
-      ),
-      isComputeOnly: s.optional(s.boolean()),
-      isNeverScheduleable: s.optional(s.boolean()),
-      isNosCompatible: s.optional(s.boolean()),
-      shouldSkipDiscovery: s.optional(s.boolean()),
-      shouldSkipImaging: s.optional(s.boolean()),
-      shouldValidateRackAwareness: s.optional(s.boolean()),
-      targetHypervisor: s.optional(s.text()),
+  configParams: s.optionalObject('clustermgmt.v4.config.ConfigParams', {
+    hyperv: s.optionalObject('clustermgmt.v4.config.HypervCredentials', {
+      domainDetails: s.optional(UserInfo),
+      failoverClusterDetails: s.optional(UserInfo),
     }),
-  ),
+    isComputeOnly: s.optional(s.boolean()),
+    isNeverScheduleable: s.optional(s.boolean()),
+    isNosCompatible: s.optional(s.boolean()),
+    shouldSkipDiscovery: s.optional(s.boolean()),
+    shouldSkipImaging: s.optional(s.boolean()),
+    shouldValidateRackAwareness: s.optional(s.boolean()),
+    targetHypervisor: s.optional(s.text()),
+  }),
   /** The checks only. */
   shouldSkipAddNode: s.withDefault(s.boolean(), false),
   /** No checks but that the nodes exist. */
@@ -91,13 +87,11 @@ export const NodeRemovalParams = s.object('clustermgmt.v4.config.NodeRemovalPara
   shouldSkipPrechecks: s.withDefault(s.boolean(), false),
   /** The checks only. */
   shouldSkipRemove: s.withDefault(s.boolean(), false),
-  extraParams: s.optional(
-    s.object('clustermgmt.v4.config.NodeRemovalExtraParam', {
-      shouldSkipAddCheck: s.withDefault(s.boolean(), false),
-      shouldSkipSpaceCheck: s.withDefault(s.boolean(), false),
-      shouldSkipUpgradeCheck: s.withDefault(s.boolean(), false),
-    }),
-  ),
+  extraParams: s.optionalObject('clustermgmt.v4.config.NodeRemovalExtraParam', {
+    shouldSkipAddCheck: s.withDefault(s.boolean(), false),
+    shouldSkipSpaceCheck: s.withDefault(s.boolean(), false),
+    shouldSkipUpgradeCheck: s.withDefault(s.boolean(), false),
+  }),
 })
 
 const path = '/config/clusters/{clusterExtId}/$actions'

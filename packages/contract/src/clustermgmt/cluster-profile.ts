@@ -18,9 +18,8 @@ import {
  * Settings that clusters should have; others are drift. An absent section is neither written nor compared.
  * Source: specification 2.4, 4.5, 5, 8; catalogue clustermgmt.json; behaviour clustermgmt.md 1.10.
  */
-export const ClusterProfile = resource(
-  'clustermgmt.v4.config.ClusterProfile',
-  {
+export const ClusterProfile = resource('clustermgmt.v4.config.ClusterProfile', {
+  fields: {
     name: s.text({ maxLength: 64, pattern: '^[A-Za-z0-9._-]+$' }),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     createTime: s.readOnly(s.timestamp()),
@@ -40,15 +39,12 @@ export const ClusterProfile = resource(
     pulseStatus: s.optional(PulseStatus),
     ntpServerConfigList: s.since('v4.2', s.optional(s.arrayOf(NtpServerConfig))),
   },
-  {
-    iam: { name: 'cluster_profile', attributes: { name: 'name', owner_uuid: 'createdBy' } },
-    rel: 'clustermgmt:config:cluster-profile',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_PROFILE_NAME_EXISTS' }],
-    sparsePut: true,
-    notFound: 'CLUSTER_PROFILE_NOT_FOUND',
-    ofCluster: { stays: 'a profile keeps its members registered' },
-  },
-)
+  iam: { name: 'name', owner_uuid: 'createdBy' },
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_PROFILE_NAME_EXISTS' }],
+  sparsePut: true,
+  notFound: 'CLUSTER_PROFILE_NOT_FOUND',
+  ofCluster: { stays: 'a profile keeps its members registered' },
+})
 
 /** By `uuid`, else by `name`; if both are given, they must name the same cluster. */
 export const ClusterReferenceListSpec = s.object('clustermgmt.v4.config.ClusterReferenceListSpec', {
@@ -68,28 +64,27 @@ const listFields = names(`
 const view = { roles: profileReaders, rateLimit: perSecond(10) }
 const mutation = { roles: clusterAdmins, rateLimit: perSecond(1), requestId: 'required' } as const
 
+const path = '/config/cluster-profiles'
+const one = `${path}/{extId}` as const
+
 export const clusterProfileOperations = {
-  listClusterProfiles: list('/config/cluster-profiles', ClusterProfile, {
+  listClusterProfiles: list(path, ClusterProfile, {
     ...view,
     filter: listFields,
     orderby: listFields,
     select: 'any',
   }),
-  createClusterProfile: create('/config/cluster-profiles', ClusterProfile, mutation),
-  getClusterProfileById: get('/config/cluster-profiles/{extId}', ClusterProfile, view),
-  updateClusterProfileById: update('/config/cluster-profiles/{extId}', ClusterProfile, {
-    ...mutation,
-    ifMatch: 'required',
-    dryRun: true,
-  }),
-  deleteClusterProfileById: remove('/config/cluster-profiles/{extId}', ClusterProfile, mutation),
-  applyClusterProfile: action('/config/cluster-profiles/{extId}/$actions/apply', {
+  createClusterProfile: create(path, ClusterProfile, mutation),
+  getClusterProfileById: get(one, ClusterProfile, view),
+  updateClusterProfileById: update(one, ClusterProfile, { ...mutation, dryRun: true }),
+  deleteClusterProfileById: remove(one, ClusterProfile, mutation),
+  applyClusterProfile: action(`${one}/$actions/apply`, {
     ...mutation,
     of: ClusterProfile,
     body: ClusterReferenceListSpec,
     dryRun: true,
   }),
-  disassociateClusterFromClusterProfile: action('/config/cluster-profiles/{extId}/$actions/disassociate-cluster', {
+  disassociateClusterFromClusterProfile: action(`${one}/$actions/disassociate-cluster`, {
     ...mutation,
     of: ClusterProfile,
     body: ClusterReferenceListSpec,

@@ -43,23 +43,22 @@ export const sharedSeries = seriesOf(
   TimeValuePair,
 )
 
-export const ClusterStats = resource(
-  'clustermgmt.v4.stats.ClusterStats',
-  {
+export const ClusterStats = resource('clustermgmt.v4.stats.ClusterStats', {
+  fields: {
     ...sharedSeries,
     ...seriesOf(
       ['overallSavingsBytes', 'overallSavingsRatio', 'recycleBinUsageBytes', 'snapshotCapacityBytes'],
       TimeValuePair,
     ),
   },
-  { title: 'cluster statistics', derived: true },
-)
+  title: 'cluster statistics',
+  derived: true,
+})
 
 export const clusterStatsOperations = {
   getClusterStats: read('/stats/clusters/{extId}', ClusterStats.schema, {
     of: Cluster,
     envelope: 'clustermgmt.v4.stats.ClusterStatsApiResponse',
-    iam: 'View_Cluster_Stats',
     roles: clusterHostReaders,
     rateLimit: statisticsRate,
     query: clusterStatisticsQuery,

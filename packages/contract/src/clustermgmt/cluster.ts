@@ -109,14 +109,12 @@ export const ClusterNetworkReference = s.object('clustermgmt.v4.config.ClusterNe
     }),
   ),
   backplane: s.immutable(
-    s.optional(
-      s.object('clustermgmt.v4.config.BackplaneNetworkParams', {
-        isSegmentationEnabled: s.optional(s.boolean()),
-        subnet: s.optional(IPv4Address),
-        netmask: s.optional(IPv4Address),
-        vlanTag: s.optional(s.integer({ minimum: 0, maximum: 4094 })),
-      }),
-    ),
+    s.optionalObject('clustermgmt.v4.config.BackplaneNetworkParams', {
+      isSegmentationEnabled: s.optional(s.boolean()),
+      subnet: s.optional(IPv4Address),
+      netmask: s.optional(IPv4Address),
+      vlanTag: s.optional(s.integer({ minimum: 0, maximum: 4094 })),
+    }),
   ),
 })
 
@@ -138,9 +136,8 @@ const NodeReference = s.object('clustermgmt.v4.config.NodeReference', {
  * The manager itself is a cluster too (`config.clusterFunction` PRISM_CENTRAL). Actions set categories and profile.
  * Source: specification 4.5, 5, 8; catalogue clustermgmt.json; behaviour clustermgmt.md 1.2, 2.
  */
-export const Cluster = resource(
-  'clustermgmt.v4.config.Cluster',
-  {
+export const Cluster = resource('clustermgmt.v4.config.Cluster', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 75 }),
     config: s.optional(ClusterConfigReference),
     network: s.optional(ClusterNetworkReference),
@@ -157,26 +154,23 @@ export const Cluster = resource(
     inefficientVmCount: s.readOnly(s.integer()),
     backupEligibilityScore: s.readOnly(s.integer()),
   },
-  {
-    iam: { name: 'cluster', attributes: { name: 'name', category_uuid: 'categories' } },
-    associationType: 'CLUSTER',
-    rel: 'clustermgmt:config:cluster',
-    counted: true,
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_NAME_EXISTS' }],
-    internal: {
-      // The members of the profile are derived from it.
-      compliance: s.object('', {
-        isCompliant: s.boolean(),
-        lastSyncedTime: s.timestamp(),
-        configDrifts: s.arrayOf(configType),
-      }),
-      // Copies that every extent has; reaches redundancyFactor once the data has been copied.
-      achievedRedundancyFactor: s.integer(),
-    },
-    sparsePut: true,
-    ofCluster: { by: 'extId', keptByManager: ['categories', 'clusterProfileExtId', 'compliance'] },
+  iam: { name: 'name', category_uuid: 'categories' },
+  associationType: 'CLUSTER',
+  counted: true,
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'CLUSTER_NAME_EXISTS' }],
+  internal: {
+    // The members of the profile are derived from it.
+    compliance: s.object('', {
+      isCompliant: s.boolean(),
+      lastSyncedTime: s.timestamp(),
+      configDrifts: s.arrayOf(configType),
+    }),
+    // Copies that every extent has; reaches redundancyFactor once the data has been copied.
+    achievedRedundancyFactor: s.integer(),
   },
-)
+  sparsePut: true,
+  ofCluster: { by: 'extId', keptByManager: ['categories', 'clusterProfileExtId', 'compliance'] },
+})
 
 export const StorageSummaryProjection = s.object('clustermgmt.v4.config.StorageSummaryProjection', {
   clusterFaultTolerantCapacityInBytes: s.readOnly(s.integer()),
@@ -228,7 +222,6 @@ export const clusterOperations = {
   updateClusterById: update('/config/clusters/{extId}', Cluster, {
     roles: [...clusterAdmins, 'Backup Admin'],
     rateLimit: perSecond(1),
-    ifMatch: 'required',
   }),
   associateCategoriesToCluster: action('/config/clusters/{clusterExtId}/$actions/associate-categories', {
     ...mutation,

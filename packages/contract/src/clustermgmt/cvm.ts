@@ -9,9 +9,8 @@ import { clusterAdmins, clusterHostReaders } from './roles.ts'
 
 const GiB = 1024 ** 3
 
-export const Cvm = resource(
-  'clustermgmt.v4.config.Cvm',
-  {
+export const Cvm = resource('clustermgmt.v4.config.Cvm', {
+  fields: {
     name: s.readOnly(s.text()),
     clusterExtId: s.readOnly(s.uuid()),
     /** The host on which it runs. */
@@ -22,14 +21,11 @@ export const Cvm = resource(
     numVcpus: s.readOnly(s.integer()),
     memorySizeBytes: s.readOnly(s.integer()),
   },
-  {
-    title: 'controller VM',
-    iamNoun: 'Cluster_Controller_VM',
-    derived: true,
-    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
-    rel: 'clustermgmt:config:cvm',
-  },
-)
+  title: 'controller VM',
+  iamNoun: 'Cluster_Controller_VM',
+  derived: true,
+  parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
+})
 
 /** The new size of all controller VMs of a cluster; an absent field keeps its value. */
 export const CvmReconfigurationSpec = s.object('clustermgmt.v4.config.CvmReconfigurationSpec', {
@@ -49,13 +45,12 @@ export const cvmOperations = {
     orderby: names('memorySizeBytes, name, numVcpus'),
     select: 'any',
   }),
-  getCvmById: get(`${path}/{extId}`, Cvm, { ...view, envelope: 'clustermgmt.v4.config.GetCvmApiResponse' }),
+  getCvmById: get(`${path}/{extId}`, Cvm, view),
   reconfigureCvms: action(`${path}/$actions/reconfigure`, {
     roles: clusterAdmins,
     rateLimit: perSecond(1),
     versions: ['v4.2'],
     iam: 'Reconfigure_Cluster_Controller_VM',
-    envelope: 'clustermgmt.v4.config.ReconfigureCvmsApiResponse',
     of: Cluster,
     body: CvmReconfigurationSpec,
   }),

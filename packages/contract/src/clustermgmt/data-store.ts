@@ -3,9 +3,8 @@ import * as s from '../schema.ts'
 import { storageContainerReaders } from './roles.ts'
 
 /** One row per ESX host, from mount to unmount. Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.9, 2. */
-export const DataStore = resource(
-  'clustermgmt.v4.config.DataStore',
-  {
+export const DataStore = resource('clustermgmt.v4.config.DataStore', {
+  fields: {
     datastoreName: s.readOnly(s.text({ maxLength: 255 })),
     containerName: s.visibleWith('StorageContainer', 'containerExtId', s.readOnly(s.text({ maxLength: 75 }))),
     containerExtId: s.readOnly(s.uuid()),
@@ -15,17 +14,14 @@ export const DataStore = resource(
     freeSpaceBytes: s.readOnly(s.integer()),
     vmNames: s.readOnly(s.arrayOf(s.text(), { maxItems: 5000 })),
   },
-  {
-    iamNoun: 'Datastore',
-    title: 'datastore',
-    internal: { clusterExtId: s.uuid(), isReadOnly: s.boolean(), targetPath: s.text() },
-    iam: { name: 'datastore', attributes: { name: 'datastoreName', cluster_uuid: 'clusterExtId' } },
-    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
-    indexed: ['containerExtId', 'hostExtId', 'datastoreName'],
-    unique: [{ fields: ['hostExtId', 'datastoreName'] }],
-    ofCluster: { by: 'clusterExtId' },
-  },
-)
+  title: 'datastore',
+  internal: { clusterExtId: s.uuid(), isReadOnly: s.boolean(), targetPath: s.text() },
+  iam: { name: 'datastoreName', cluster_uuid: 'clusterExtId' },
+  parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
+  indexed: ['containerExtId', 'hostExtId', 'datastoreName'],
+  unique: [{ fields: ['hostExtId', 'datastoreName'] }],
+  ofCluster: { by: 'clusterExtId' },
+})
 
 export const dataStoreOperations = {
   listDataStoresByClusterId: list('/config/clusters/{clusterExtId}/storage-containers/datastores', DataStore, {

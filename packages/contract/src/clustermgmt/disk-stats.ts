@@ -13,9 +13,8 @@ const TimeIntValuePair = s.object('common.v1.stats.TimeIntValuePair', {
 })
 
 /** Base and peak: the least and the greatest reading of each interval. */
-export const DiskStats = resource(
-  'clustermgmt.v4.stats.DiskStats',
-  seriesOf(
+export const DiskStats = resource('clustermgmt.v4.stats.DiskStats', {
+  fields: seriesOf(
     names(`
       diskAvgIoLatencyMicrosec, diskBaseIoBandwidthkbps, diskBaseIoLatencyMicrosec, diskBaseNumIops,
       diskBaseReadIoAvgLatencyMicrosec, diskBaseReadIoBandwidthkbps, diskBaseReadIops,
@@ -28,14 +27,13 @@ export const DiskStats = resource(
     `),
     TimeIntValuePair,
   ),
-  { title: 'disk statistics', derived: true },
-)
+  title: 'disk statistics',
+  derived: true,
+})
 
 export const diskStatsOperations = {
   getDiskStats: read('/stats/disks/{extId}', DiskStats.schema, {
     of: Disk,
-    envelope: 'clustermgmt.v4.stats.GetDiskStatsApiResponse',
-    iam: 'View_Disk_Stats',
     roles: clusterHostReaders,
     rateLimit: statisticsRate,
     query: clusterStatisticsQuery,

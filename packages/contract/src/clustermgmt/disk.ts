@@ -30,9 +30,8 @@ const DiskAdvanceConfig = s.object('clustermgmt.v4.config.DiskAdvanceConfig', {
 export const storageTier = s.enumeration(['SSD_PCIE', 'SSD_SATA', 'DAS_SATA', 'CLOUD', 'SSD_MEM_NVME'])
 
 /** The row of a drive that the pool has released stays for 60 s. Clients write nothing here. */
-export const Disk = resource(
-  'clustermgmt.v4.config.Disk',
-  {
+export const Disk = resource('clustermgmt.v4.config.Disk', {
+  fields: {
     serialNumber: s.readOnly(s.text({ maxLength: 256 })),
     clusterExtId: s.readOnly(s.uuid()),
     clusterName: s.visibleWith('Cluster', 'clusterExtId', s.readOnly(s.text({ maxLength: 256 }))),
@@ -60,35 +59,28 @@ export const Disk = resource(
     /** `<cluster>::<number>` of the controller VM. */
     serviceVMId: s.readOnly(s.text()),
   },
-  {
-    internal: {
-      /** While the disk is being removed. */
-      removal: s.optional(
-        s.object('', {
-          taskExtId: s.optional(s.uuid()),
-          /** The disk was added again: the task that removes it ends. */
-          isCalledOff: s.optional(s.boolean()),
-          detachableSince: s.optional(s.timestamp()),
-        }),
-      ),
-    },
-    indexed: ['nodeExtId', 'status'],
-    iam: { name: 'disk', attributes: { serial_number: 'serialNumber', cluster_uuid: 'clusterExtId' } },
-    rel: 'clustermgmt:config:disk',
-    unique: [{ fields: ['serialNumber'] }],
-    ofCluster: { by: 'clusterExtId' },
+  internal: {
+    /** While the disk is being removed. */
+    removal: s.optionalObject('', {
+      taskExtId: s.optional(s.uuid()),
+      /** The disk was added again: the task that removes it ends. */
+      isCalledOff: s.optional(s.boolean()),
+      detachableSince: s.optional(s.timestamp()),
+    }),
   },
-)
+  indexed: ['nodeExtId', 'status'],
+  iam: { serial_number: 'serialNumber', cluster_uuid: 'clusterExtId' },
+  unique: [{ fields: ['serialNumber'] }],
+  ofCluster: { by: 'clusterExtId' },
+})
 
 export const DiskAdditionSpec = s.object('clustermgmt.v4.config.DiskAdditionSpec', {
   serialNumber: s.text({ minLength: 1, maxLength: 256 }),
-  diskPartitionInfo: s.optional(
-    s.object('clustermgmt.v4.config.DiskPartitionInfo', {
-      partitionType: s.withDefault(s.enumeration(['EXT4', 'XFS']), 'EXT4'),
-      /** RMA: at least as large as the drive that was in the slot before. CAPACITY_UPGRADE: larger. */
-      driveReplacementOption: s.optional(s.enumeration(['RMA', 'CAPACITY_UPGRADE'])),
-    }),
-  ),
+  diskPartitionInfo: s.optionalObject('clustermgmt.v4.config.DiskPartitionInfo', {
+    partitionType: s.withDefault(s.enumeration(['EXT4', 'XFS']), 'EXT4'),
+    /** RMA: at least as large as the drive that was in the slot before. CAPACITY_UPGRADE: larger. */
+    driveReplacementOption: s.optional(s.enumeration(['RMA', 'CAPACITY_UPGRADE'])),
+  }),
 })
 
 export const LEDStateUpdationSpec = s.object('clustermgmt.v4.config.LEDStateUpdationSpec', { isEngaged: s.boolean() })
@@ -106,18 +98,13 @@ export const diskOperations = {
     select: 'any',
     apply: filter,
   }),
-  getDiskById: get('/config/disks/{extId}', Disk, { ...view, envelope: 'clustermgmt.v4.config.GetDiskApiResponse' }),
-  deleteDiskById: remove('/config/disks/{extId}', Disk, {
-    ...mutation,
-    runs: 'async',
-    envelope: 'clustermgmt.v4.config.DeleteDiskApiResponse',
-  }),
+  getDiskById: get('/config/disks/{extId}', Disk, view),
+  deleteDiskById: remove('/config/disks/{extId}', Disk, { ...mutation, runs: 'async' }),
   addDisk: action('/config/clusters/{extId}/$actions/add-disk', {
     ...mutation,
     of: Cluster,
     iam: 'Add_Disk',
     body: DiskAdditionSpec,
-    envelope: 'clustermgmt.v4.config.AddDiskApiResponse',
   }),
   updateDiskLEDState: action('/config/disks/{extId}/$actions/update-led-state', {
     ...mutation,

@@ -35,16 +35,14 @@ const ofCluster = {
 } as const
 const allocatedVmExtIds = s.readOnly(s.arrayOf(s.text(), { maxItems: 1024 }))
 
-export const PhysicalGpuProfile = resource(
-  'clustermgmt.v4.config.PhysicalGpuProfile',
-  { physicalGpuConfig: s.readOnly(PhysicalGpuConfig), allocatedVmExtIds },
-  { title: 'physical GPU profile', ...ofCluster },
-)
-export const VirtualGpuProfile = resource(
-  'clustermgmt.v4.config.VirtualGpuProfile',
-  { virtualGpuConfig: s.readOnly(VirtualGpuConfig), allocatedVmExtIds },
-  { title: 'virtual GPU profile', ...ofCluster },
-)
+export const PhysicalGpuProfile = resource('clustermgmt.v4.config.PhysicalGpuProfile', {
+  fields: { physicalGpuConfig: s.readOnly(PhysicalGpuConfig), allocatedVmExtIds },
+  ...ofCluster,
+})
+export const VirtualGpuProfile = resource('clustermgmt.v4.config.VirtualGpuProfile', {
+  fields: { virtualGpuConfig: s.readOnly(VirtualGpuConfig), allocatedVmExtIds },
+  ...ofCluster,
+})
 
 const view = { iam: 'View_Cluster_GPU_Profile', roles: deviceReaders, rateLimit: perSecond(5, 5, 10, 10) } as const
 const cluster = '/config/clusters/{clusterExtId}'

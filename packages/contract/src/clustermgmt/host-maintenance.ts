@@ -39,12 +39,10 @@ export const hostMaintenanceOperations = {
     ...mutation,
     iam: 'Enter_Host_Maintenance',
     body: EnterHostMaintenanceSpec,
-    envelope: 'clustermgmt.v4.operations.EnterHostMaintenanceApiResponse',
   }),
   exitHostMaintenance: action(`${path}/exit-host-maintenance`, {
     ...mutation,
     iam: 'Exit_Host_Maintenance',
     body: HostMaintenanceCommonSpec,
-    envelope: 'clustermgmt.v4.operations.ExitHostMaintenanceApiResponse',
   }),
 }

@@ -29,9 +29,8 @@ const NetworkSwitchInterface = s.object('clustermgmt.v4.config.NetworkSwitchInte
   switchUuid: s.readOnly(s.uuid()),
 })
 
-export const HostNic = resource(
-  'clustermgmt.v4.config.HostNic',
-  {
+export const HostNic = resource('clustermgmt.v4.config.HostNic', {
+  fields: {
     name: s.readOnly(s.text({ maxLength: 64 })),
     nodeUuid: s.readOnly(s.uuid()),
     clusterExtId: s.since('v4.2', s.readOnly(s.uuid())),
@@ -66,13 +65,9 @@ export const HostNic = resource(
     virtualSwitchExtId: s.since('v4.2', s.readOnly(s.uuid())),
     virtualNicExtIds: s.since('v4.2', s.readOnly(s.arrayOf(s.uuid()))),
   },
-  {
-    title: 'host NIC',
-    iamNoun: 'Host_NIC',
-    derived: true,
-    parent: { param: 'hostExtId', kind: 'Host', field: 'nodeUuid' },
-  },
-)
+  derived: true,
+  parent: { param: 'hostExtId', kind: 'Host', field: 'nodeUuid' },
+})
 
 const filter = names(`
   discoveryProtocol, extId, interfaceStatus, isDhcpEnabled, linkSpeedInKbps, macAddress, mtuInBytes, name, nodeUuid,

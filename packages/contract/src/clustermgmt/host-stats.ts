@@ -5,20 +5,20 @@ import { clusterStatisticsQuery, sharedSeries, statisticsRate, TimeValuePair, wi
 import { Host } from './host.ts'
 import { clusterHostReaders } from './roles.ts'
 
-export const HostStats = resource(
-  'clustermgmt.v4.stats.HostStats',
-  {
+export const HostStats = resource('clustermgmt.v4.stats.HostStats', {
+  fields: {
     ...sharedSeries,
     ...seriesOf(['memoryOvercommitPoolSizePpm', ...withBounds(['overallMemoryUsagePpm'])], TimeValuePair),
   },
-  { title: 'host statistics', derived: true },
-)
+  title: 'host statistics',
+  derived: true,
+})
 
 export const hostStatsOperations = {
   getHostStats: read('/stats/clusters/{clusterExtId}/hosts/{extId}', HostStats.schema, {
     of: Host,
-    envelope: 'clustermgmt.v4.stats.HostStatsApiResponse',
     iam: 'View_Host_Stats',
+    envelope: 'clustermgmt.v4.stats.HostStatsApiResponse',
     roles: clusterHostReaders,
     rateLimit: statisticsRate,
     query: clusterStatisticsQuery,

@@ -41,9 +41,8 @@ const HypervisorReference = s.object('clustermgmt.v4.config.HypervisorReference'
 })
 
 /** Clients write nothing here. Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.4, 2. */
-export const Host = resource(
-  'clustermgmt.v4.config.Host',
-  {
+export const Host = resource('clustermgmt.v4.config.Host', {
+  fields: {
     hostName: s.text({ maxLength: 63 }),
     cluster: s.object('clustermgmt.v4.config.ClusterReference', {
       uuid: s.uuid(),
@@ -98,27 +97,25 @@ export const Host = resource(
       ),
     ),
   },
-  {
-    iamNoun: 'Cluster_Host',
-    // Set by the seed or the control interface; affinity policies read them.
-    internal: {
-      categories: s.arrayOf(s.referenceTo('Category')),
-      // In its block: `A`.
-      position: s.optional(s.text()),
-      // Of the block. Absent: nobody has named it.
-      rackName: s.optional(s.text()),
-      // Default: 32 GiB. `next…` is there while the controller VM is being resized, or waits for it.
-      controllerVmMemoryBytes: s.optional(s.integer()),
-      nextControllerVmMemoryBytes: s.optional(s.integer()),
-    },
-    iam: { name: 'host', attributes: { name: 'hostName', cluster_uuid: 'cluster/uuid', category_uuid: 'categories' } },
-    associationType: 'HOST',
-    rel: 'clustermgmt:config:host',
-    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'cluster/uuid' },
-    unique: [{ fields: ['cluster/uuid', 'hostName'] }],
-    ofCluster: { by: 'cluster/uuid', keptByManager: ['categories'] },
+  iamNoun: 'Cluster_Host',
+  // Set by the seed or the control interface; affinity policies read them.
+  internal: {
+    categories: s.arrayOf(s.referenceTo('Category')),
+    // In its block: `A`.
+    position: s.optional(s.text()),
+    // Of the block. Absent: nobody has named it.
+    rackName: s.optional(s.text()),
+    // Default: 32 GiB. `next…` is there while the controller VM is being resized, or waits for it.
+    controllerVmMemoryBytes: s.optional(s.integer()),
+    nextControllerVmMemoryBytes: s.optional(s.integer()),
   },
-)
+  iam: { name: 'hostName', cluster_uuid: 'cluster/uuid', category_uuid: 'categories' },
+  iamName: 'host',
+  associationType: 'HOST',
+  parent: { param: 'clusterExtId', kind: 'Cluster', field: 'cluster/uuid' },
+  unique: [{ fields: ['cluster/uuid', 'hostName'] }],
+  ofCluster: { by: 'cluster/uuid', keptByManager: ['categories'] },
+})
 
 const filter = names(`
   bootTimeUsecs, cluster/name, cluster/uuid, cpuCapacityHz, cpuFrequencyHz, cpuModel, defaultVhdContainerUuid,

@@ -50,12 +50,10 @@ const UplinksField = s.object('clustermgmt.v4.config.UplinksField', {
 export const UplinkNetworkItem = s.object('clustermgmt.v4.config.UplinkNetworkItem', {
   name: s.optional(s.text({ maxLength: 64 })),
   networks: s.optional(s.arrayOf(s.text(), { maxItems: 1024 })),
-  uplinks: s.optional(
-    s.object('clustermgmt.v4.config.Uplinks', {
-      active: s.optional(s.arrayOf(UplinksField, { maxItems: 1024 })),
-      standby: s.optional(s.arrayOf(UplinksField, { maxItems: 1024 })),
-    }),
-  ),
+  uplinks: s.optionalObject('clustermgmt.v4.config.Uplinks', {
+    active: s.optional(s.arrayOf(UplinksField, { maxItems: 1024 })),
+    standby: s.optional(s.arrayOf(UplinksField, { maxItems: 1024 })),
+  }),
   vswitchExtId: s.since('v4.2', s.optional(s.text())),
 })
 

@@ -16,9 +16,8 @@ export const PcieDeviceConfiguration = s.object('clustermgmt.v4.ahv.config.PcieD
   vendorId: number(),
 })
 
-export const PcieDevice = resource(
-  'clustermgmt.v4.ahv.config.PcieDevice',
-  {
+export const PcieDevice = resource('clustermgmt.v4.ahv.config.PcieDevice', {
+  fields: {
     description: s.readOnly(s.text()),
     clusterExtId: s.readOnly(s.uuid()),
     hostExtId: s.readOnly(s.uuid()),
@@ -28,8 +27,9 @@ export const PcieDevice = resource(
     type: s.since('v4.2', s.readOnly(s.enumeration(['ENCRYPTION_DECRYPTION_CONTROLLER', 'PROCESSING_ACCELERATOR']))),
     configuration: s.readOnly(PcieDeviceConfiguration),
   },
-  { title: 'PCIe device', derived: true },
-)
+  title: 'PCIe device',
+  derived: true,
+})
 
 export const pcieDeviceOperations = {
   listPcieDevices: list('/ahv/config/pcie-devices', PcieDevice, {

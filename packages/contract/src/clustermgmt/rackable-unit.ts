@@ -4,9 +4,8 @@ import { get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { clusterHostReaders } from './roles.ts'
 
-export const RackableUnit = resource(
-  'clustermgmt.v4.config.RackableUnit',
-  {
+export const RackableUnit = resource('clustermgmt.v4.config.RackableUnit', {
+  fields: {
     id: s.readOnly(s.integer()),
     model: s.readOnly(
       s.enumeration(
@@ -34,13 +33,10 @@ export const RackableUnit = resource(
       ),
     ),
   },
-  {
-    title: 'rackable unit',
-    derived: true,
-    internal: { clusterExtId: s.uuid() },
-    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
-  },
-)
+  derived: true,
+  internal: { clusterExtId: s.uuid() },
+  parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
+})
 
 const path = '/config/clusters/{clusterExtId}/rackable-units'
 const view = { roles: clusterHostReaders, rateLimit: perSecond(5, 5, 10, 10) }
@@ -51,8 +47,5 @@ export const rackableUnitOperations = {
     envelope: 'clustermgmt.v4.config.ListRackableUnitsByClusterIdApiResponse',
     paged: false,
   }),
-  getRackableUnitById: get(`${path}/{extId}`, RackableUnit, {
-    ...view,
-    envelope: 'clustermgmt.v4.config.GetRackableUnitApiResponse',
-  }),
+  getRackableUnitById: get(`${path}/{extId}`, RackableUnit, view),
 }

@@ -4,23 +4,18 @@ import * as s from '../schema.ts'
 import { clusterAdmins, clusterViewers } from './roles.ts'
 import { rsyslogServerFields } from './settings.ts'
 
-export const RsyslogServer = resource(
-  'clustermgmt.v4.config.RsyslogServer',
-  { ...rsyslogServerFields, serverName: s.immutable(rsyslogServerFields.serverName) },
-  {
-    title: 'rsyslog server',
-    iamNoun: 'Cluster_Rsyslog_Server',
-    internal: {
-      clusterExtId: s.uuid(),
-      /** Address, port and protocol in one text. */
-      receiver: s.text(),
-    },
-    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
-    rel: 'clustermgmt:config:rsyslog-server',
-    unique: [{ fields: ['clusterExtId', 'serverName'] }, { fields: ['clusterExtId', 'receiver'] }],
-    ofCluster: { by: 'clusterExtId' },
+export const RsyslogServer = resource('clustermgmt.v4.config.RsyslogServer', {
+  fields: { ...rsyslogServerFields, serverName: s.immutable(rsyslogServerFields.serverName) },
+  iamNoun: 'Cluster_Rsyslog_Server',
+  internal: {
+    clusterExtId: s.uuid(),
+    /** Address, port and protocol in one text. */
+    receiver: s.text(),
   },
-)
+  parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
+  unique: [{ fields: ['clusterExtId', 'serverName'] }, { fields: ['clusterExtId', 'receiver'] }],
+  ofCluster: { by: 'clusterExtId' },
+})
 
 const path = '/config/clusters/{clusterExtId}/rsyslog-servers'
 const view = { roles: clusterViewers, rateLimit: perSecond(5, 5, 10, 10) }
@@ -34,6 +29,6 @@ export const rsyslogServerOperations = {
   }),
   createRsyslogServer: create(path, RsyslogServer, mutation),
   getRsyslogServerById: get(`${path}/{extId}`, RsyslogServer, view),
-  updateRsyslogServerById: update(`${path}/{extId}`, RsyslogServer, { ...mutation, ifMatch: 'required' }),
+  updateRsyslogServerById: update(`${path}/{extId}`, RsyslogServer, mutation),
   deleteRsyslogServerById: remove(`${path}/{extId}`, RsyslogServer, mutation),
 }

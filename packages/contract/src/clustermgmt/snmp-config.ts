@@ -6,16 +6,13 @@ import { clusterAdmins, clusterViewers } from './roles.ts'
 import { SnmpConfig, SnmpTransport } from './settings.ts'
 
 /** Absent for a cluster whose settings were never changed. */
-export const SnmpSettings = resource(
-  'internal.v1.clustermgmt.SnmpSettings',
-  { clusterExtId: s.uuid(), isEnabled: s.boolean(), transports: s.arrayOf(SnmpTransport) },
-  {
-    title: 'SNMP configuration',
-    rel: 'clustermgmt:config:snmp-config',
-    unique: [{ fields: ['clusterExtId'] }],
-    ofCluster: { by: 'clusterExtId' },
-  },
-)
+export const SnmpSettings = resource('internal.v1.clustermgmt.SnmpSettings', {
+  fields: { clusterExtId: s.uuid(), isEnabled: s.boolean(), transports: s.arrayOf(SnmpTransport) },
+  title: 'SNMP configuration',
+  rel: 'clustermgmt:config:snmp-config',
+  unique: [{ fields: ['clusterExtId'] }],
+  ofCluster: { by: 'clusterExtId' },
+})
 
 export const SnmpStatusParam = s.object('clustermgmt.v4.config.SnmpStatusParam', { isEnabled: s.boolean() })
 

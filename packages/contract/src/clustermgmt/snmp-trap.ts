@@ -4,8 +4,8 @@ import * as s from '../schema.ts'
 import { clusterAdmins, clusterViewers } from './roles.ts'
 import { snmpTrapFields } from './settings.ts'
 
-export const SnmpTrap = resource('clustermgmt.v4.config.SnmpTrap', snmpTrapFields, {
-  title: 'SNMP trap',
+export const SnmpTrap = resource('clustermgmt.v4.config.SnmpTrap', {
+  fields: snmpTrapFields,
   iamNoun: 'Cluster_SNMP_Trap',
   internal: {
     clusterExtId: s.uuid(),
@@ -13,7 +13,6 @@ export const SnmpTrap = resource('clustermgmt.v4.config.SnmpTrap', snmpTrapField
     receiver: s.text(),
   },
   parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
-  rel: 'clustermgmt:config:snmp-trap',
   unique: [{ fields: ['clusterExtId', 'receiver'], error: 'SNMP_TRAP_EXISTS' }],
   ofCluster: { by: 'clusterExtId' },
 })
@@ -25,6 +24,6 @@ const mutation = { roles: clusterAdmins, rateLimit: perSecond(1, 1, 5, 5) }
 export const snmpTrapOperations = {
   createSnmpTrap: create(path, SnmpTrap, mutation),
   getSnmpTrapById: get(`${path}/{extId}`, SnmpTrap, view),
-  updateSnmpTrapById: update(`${path}/{extId}`, SnmpTrap, { ...mutation, ifMatch: 'required' }),
+  updateSnmpTrapById: update(`${path}/{extId}`, SnmpTrap, mutation),
   deleteSnmpTrapById: remove(`${path}/{extId}`, SnmpTrap, mutation),
 }

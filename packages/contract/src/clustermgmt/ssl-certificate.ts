@@ -6,9 +6,8 @@ import { clusterAdmins, clusterViewers } from './roles.ts'
 const pem = () => s.text({ multiline: true })
 
 /** One per cluster, under the cluster's extId. It has a row only after an update; until then the cluster made its own. */
-export const SSLCertificate = resource(
-  'clustermgmt.v4.config.SSLCertificate',
-  {
+export const SSLCertificate = resource('clustermgmt.v4.config.SSLCertificate', {
+  fields: {
     /** PEM; in a body also Base64 of PEM, as the two fields below. */
     publicCertificate: s.optional(pem()),
     privateKey: s.secret(pem()),
@@ -20,16 +19,13 @@ export const SSLCertificate = resource(
       'JKS, PKCS12, RSA_2048, RSA_4096, RSA_PUBLIC, KRB_KEYTAB, ECDSA_256, ECDSA_384, ECDSA_521',
     ),
   },
-  {
-    title: 'SSL certificate',
-    iamNoun: 'Cluster_SSL_Certificate',
-    bare: true,
-    internal: { clusterExtId: s.uuid() },
-    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
-    rel: 'clustermgmt:config:cluster',
-    ofCluster: { by: 'clusterExtId' },
-  },
-)
+  iamNoun: 'Cluster_SSL_Certificate',
+  bare: true,
+  internal: { clusterExtId: s.uuid() },
+  parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
+  rel: 'clustermgmt:config:cluster',
+  ofCluster: { by: 'clusterExtId' },
+})
 
 const path = '/config/clusters/{clusterExtId}/ssl-certificate'
 
@@ -43,6 +39,5 @@ export const sslCertificateOperations = {
     versions: ['v4.2'],
     roles: clusterAdmins,
     rateLimit: perSecond(1),
-    ifMatch: 'required',
   }),
 }

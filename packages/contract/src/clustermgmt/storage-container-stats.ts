@@ -17,9 +17,8 @@ const savings = names(`
   dataReductionThinProvision, dataReduction
 `)
 
-export const StorageContainerStats = resource(
-  'clustermgmt.v4.stats.StorageContainerStats',
-  {
+export const StorageContainerStats = resource('clustermgmt.v4.stats.StorageContainerStats', {
+  fields: {
     containerExtId: s.readOnly(s.uuid()),
     ...seriesOf(
       [
@@ -39,8 +38,9 @@ export const StorageContainerStats = resource(
       TimeIntValuePair,
     ),
   },
-  { title: 'storage container statistics', derived: true },
-)
+  title: 'storage container statistics',
+  derived: true,
+})
 
 const readers = names(`
   CSI System, Kubernetes Data Services System, Platform Admin, Platform Viewer, Project Manager,
@@ -50,8 +50,6 @@ const readers = names(`
 export const storageContainerStatsOperations = {
   getStorageContainerStats: read('/stats/storage-containers/{extId}', StorageContainerStats.schema, {
     of: StorageContainer,
-    envelope: 'clustermgmt.v4.stats.GetStorageContainerStatsApiResponse',
-    iam: 'View_Storage_Container_Stats',
     roles: readers,
     rateLimit: statisticsRate,
     query: clusterStatisticsQuery,

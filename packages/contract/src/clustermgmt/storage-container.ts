@@ -5,9 +5,8 @@ import { IPAddressOrFQDN } from '../shapes.ts'
 import { storageContainerAdmins, storageContainerReaders } from './roles.ts'
 
 /** `containerExtId` repeats `extId`. Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.9, 2. */
-export const StorageContainer = resource(
-  'clustermgmt.v4.config.StorageContainer',
-  {
+export const StorageContainer = resource('clustermgmt.v4.config.StorageContainer', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 75, pattern: '^[^/\\s](?:[^/]*[^/\\s])?$' }),
     containerExtId: s.readOnly(s.uuid()),
     clusterExtId: s.immutable(s.optional(s.uuid())),
@@ -40,29 +39,22 @@ export const StorageContainer = resource(
     isShared: s.since('v4.2', s.optional(s.boolean())),
     externalStorageExtId: s.since('v4.2', s.optional(s.referenceTo('ExternalStorage'))),
   },
-  {
-    internal: {
-      createdAt: s.timestamp(),
-      /** Fields of storage v4.0.a3 only: stored and shown there, without effect. */
-      legacy: s.optional(s.anything()),
-      /** When each data reduction was enabled; absent if it was on from the start. */
-      reductionsSince: s.optional(
-        s.object('', {
-          compression: s.optional(s.timestamp()),
-          deduplication: s.optional(s.timestamp()),
-          erasureCoding: s.optional(s.timestamp()),
-        }),
-      ),
-    },
-    iam: {
-      name: 'storage_container',
-      attributes: { name: 'name', cluster_uuid: 'clusterExtId', owner_uuid: 'ownerExtId' },
-    },
-    rel: 'clustermgmt:config:storage-containers',
-    unique: [{ fields: ['clusterExtId', 'name'], ignoreCase: true, error: 'STORAGE_CONTAINER_NAME_EXISTS' }],
-    ofCluster: { by: 'clusterExtId', keptByManager: ['ownerExtId'] },
+  internal: {
+    createdAt: s.timestamp(),
+    /** Fields of storage v4.0.a3 only: stored and shown there, without effect. */
+    legacy: s.optional(s.anything()),
+    /** When each data reduction was enabled; absent if it was on from the start. */
+    reductionsSince: s.optionalObject('', {
+      compression: s.optional(s.timestamp()),
+      deduplication: s.optional(s.timestamp()),
+      erasureCoding: s.optional(s.timestamp()),
+    }),
   },
-)
+  iam: { name: 'name', cluster_uuid: 'clusterExtId', owner_uuid: 'ownerExtId' },
+  rel: 'clustermgmt:config:storage-containers',
+  unique: [{ fields: ['clusterExtId', 'name'], ignoreCase: true, error: 'STORAGE_CONTAINER_NAME_EXISTS' }],
+  ofCluster: { by: 'clusterExtId', keptByManager: ['ownerExtId'] },
+})
 
 const nodeExtIds = s.optional(s.arrayOf(s.referenceTo('Host'), { maxItems: 50 }))
 
@@ -105,7 +97,6 @@ export const storageContainerOperations = {
   updateStorageContainerById: update(`${path}/{extId}`, StorageContainer, {
     roles: [...storageContainerAdmins, 'Backup Admin'],
     rateLimit: perSecond(5, 5, 10, 10),
-    ifMatch: 'required',
     requestId: 'required',
   }),
   deleteStorageContainerById: remove(`${path}/{extId}`, StorageContainer, {

@@ -5,9 +5,8 @@ import * as s from '../schema.ts'
 import { IPv4Address } from '../shapes.ts'
 
 /** Accounts of the systems below the manager, and its own `admin`. Derived from clusters and hosts. */
-export const SystemUserPassword = resource(
-  'clustermgmt.v4.config.SystemUserPassword',
-  {
+export const SystemUserPassword = resource('clustermgmt.v4.config.SystemUserPassword', {
+  fields: {
     username: s.readOnly(s.text()),
     systemType: s.readOnly(s.enumeration(['PC', 'AOS', 'AHV', 'IPMI'])),
     clusterExtId: s.readOnly(s.uuid()),
@@ -18,13 +17,10 @@ export const SystemUserPassword = resource(
     lastUpdateTime: s.readOnly(s.timestamp()),
     expiryTime: s.readOnly(s.timestamp()),
   },
-  {
-    title: 'system user password',
-    derived: true,
-    rel: 'security:config:system-user-passwords',
-    parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
-  },
-)
+  derived: true,
+  rel: 'security:config:system-user-passwords',
+  parent: { param: 'clusterExtId', kind: 'Cluster', field: 'clusterExtId' },
+})
 
 export const ChangePasswordSpec = s.object('clustermgmt.v4.config.ChangePasswordSpec', {
   /** Required for PC and AOS; others are changed by their administrator. */

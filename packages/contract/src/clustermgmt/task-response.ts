@@ -14,15 +14,13 @@ const list = <S extends s.AnySchema>(items: S) => s.optional(s.arrayOf(items, { 
 
 const UnconfiguredNodeListItem = s.object('clustermgmt.v4.config.UnconfiguredNodeListItem', {
   arch: text(),
-  attributes: s.optional(
-    s.object('clustermgmt.v4.config.UnconfiguredNodeAttributeMap', {
-      defaultWorkload: text(),
-      isModelSupported: flag(),
-      isRoboMixedHypervisor: flag(),
-      lcmFamily: text(),
-      shouldWorkWith1GNic: flag(),
-    }),
-  ),
+  attributes: s.optionalObject('clustermgmt.v4.config.UnconfiguredNodeAttributeMap', {
+    defaultWorkload: text(),
+    isModelSupported: flag(),
+    isRoboMixedHypervisor: flag(),
+    lcmFamily: text(),
+    shouldWorkWith1GNic: flag(),
+  }),
   clusterId: text(),
   cpuType: list(s.text()),
   currentCvmVlanTag: text(),

@@ -4,22 +4,18 @@ import * as s from '../schema.ts'
 import { clusterAdmins, clusterViewers } from './roles.ts'
 
 /** The extension that this manager installs in the vCenter of an ESX cluster: one per cluster with a vCenter. */
-export const VcenterExtension = resource(
-  'clustermgmt.v4.config.VcenterExtension',
-  {
+export const VcenterExtension = resource('clustermgmt.v4.config.VcenterExtension', {
+  fields: {
     clusterExtId: s.readOnly(s.uuid()),
     /** Of the vCenter. */
     ipAddress: s.readOnly(s.text()),
     isRegistered: s.readOnly(s.boolean()),
   },
-  {
-    title: 'vCenter extension',
-    iamNoun: 'Vcenter_Extension',
-    rel: 'clustermgmt:config:vcenter-extension',
-    unique: [{ fields: ['clusterExtId'] }],
-    ofCluster: { by: 'clusterExtId' },
-  },
-)
+  title: 'vCenter extension',
+  iamNoun: 'Vcenter_Extension',
+  unique: [{ fields: ['clusterExtId'] }],
+  ofCluster: { by: 'clusterExtId' },
+})
 
 /** Not stored. */
 export const VcenterCredentials = s.object('clustermgmt.v4.config.VcenterCredentials', {
@@ -44,10 +40,7 @@ export const vcenterExtensionOperations = {
     filter: ['clusterExtId', 'ipAddress', 'isRegistered'],
     select: 'any',
   }),
-  getVcenterExtensionById: get(`${path}/{extId}`, VcenterExtension, {
-    ...view,
-    envelope: 'clustermgmt.v4.config.GetVcenterExtensionApiResponse',
-  }),
+  getVcenterExtensionById: get(`${path}/{extId}`, VcenterExtension, view),
   registerVcenterExtension: action(`${path}/{extId}/$actions/register`, mutation),
   unregisterVcenterExtension: action(`${path}/{extId}/$actions/unregister`, mutation),
 }

@@ -6,9 +6,8 @@ import { addresses, macAddress, nicView } from './host-nic.ts'
 
 const number = () => s.readOnly(s.integer())
 
-export const VirtualNic = resource(
-  'clustermgmt.v4.config.VirtualNic',
-  {
+export const VirtualNic = resource('clustermgmt.v4.config.VirtualNic', {
+  fields: {
     name: s.readOnly(s.text({ maxLength: 64 })),
     nodeUuid: s.readOnly(s.uuid()),
     /** NICs of the host through which its packets leave. */
@@ -24,14 +23,11 @@ export const VirtualNic = resource(
     ipv6Addresses: addresses(),
     isDhcpEnabled: s.readOnly(s.boolean()),
   },
-  {
-    title: 'virtual NIC',
-    iamNoun: 'Host_Virtual_NIC',
-    derived: true,
-    internal: { clusterExtId: s.uuid() },
-    parent: { param: 'hostExtId', kind: 'Host', field: 'nodeUuid' },
-  },
-)
+  iamNoun: 'Host_Virtual_NIC',
+  derived: true,
+  internal: { clusterExtId: s.uuid() },
+  parent: { param: 'hostExtId', kind: 'Host', field: 'nodeUuid' },
+})
 
 const path = '/config/clusters/{clusterExtId}/hosts/{hostExtId}/virtual-nics'
 

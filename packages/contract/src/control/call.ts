@@ -59,9 +59,8 @@ const CallRewrite = s.object('control.v1.CallRewrite', {
   understood: s.text(),
 })
 
-export const Call = resource(
-  'control.v1.Call',
-  {
+export const Call = resource('control.v1.Call', {
+  fields: {
     /** Increases by one with each call of the world; continues after a clear and a restart. */
     sequence: s.integer({ minimum: 1 }),
     /** World time at which the request arrived. */
@@ -102,8 +101,9 @@ export const Call = resource(
     rewrites: s.arrayOf(CallRewrite),
     faults: s.arrayOf(s.text()),
   },
-  { bare: true, derived: true },
-)
+  bare: true,
+  derived: true,
+})
 
 const callPath = {
   ...controlled,

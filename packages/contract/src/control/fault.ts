@@ -20,20 +20,16 @@ const FaultMatch = s.object('control.v1.FaultMatch', {
   caller: s.optional(s.text({ minLength: 1, maxLength: 255 })),
   /** Index of an element in any batch, from 0; absent: single requests and all elements. */
   batchElement: s.optional(s.integer({ minimum: 0, maximum: 499 })),
-  taskStep: s.optional(
-    s.object('control.v1.TaskStepMatch', {
-      task: name,
-      /** Absent: any step. */
-      step: s.optional(name),
-      phase: s.withDefault(s.enumeration(['RUN', 'UNDO']), 'RUN'),
-    }),
-  ),
-  driverCall: s.optional(
-    s.object('control.v1.DriverCallMatch', {
-      driver: name,
-      method: s.optional(name),
-    }),
-  ),
+  taskStep: s.optionalObject('control.v1.TaskStepMatch', {
+    task: name,
+    /** Absent: any step. */
+    step: s.optional(name),
+    phase: s.withDefault(s.enumeration(['RUN', 'UNDO']), 'RUN'),
+  }),
+  driverCall: s.optionalObject('control.v1.DriverCallMatch', {
+    driver: name,
+    method: s.optional(name),
+  }),
 })
 
 const count = (minimum = 1) => s.integer({ minimum, maximum: 1_000_000_000 })
@@ -97,9 +93,8 @@ const FaultEffect = s.oneOf(
   s.object('control.v1.AnswerTwiceEffect', { answerTwice: s.boolean() }),
 )
 
-export const FaultRule = resource(
-  'control.v1.FaultRule',
-  {
+export const FaultRule = resource('control.v1.FaultRule', {
+  fields: {
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     isEnabled: s.withDefault(s.boolean(), true),
     match: s.withDefault(FaultMatch, {}),
@@ -114,14 +109,11 @@ export const FaultRule = resource(
     /** Tasks that this rule keeps from continuing; at most 100 are listed. */
     heldTaskExtIds: s.readOnly(s.arrayOf(s.taskId(), { maxItems: 100 })),
   },
-  {
-    title: 'fault rule',
-    internal: {
-      /** Position in the order of creation. Part of the seed of random draws. */
-      ordinal: s.integer({ minimum: 1 }),
-    },
+  internal: {
+    /** Position in the order of creation. Part of the seed of random draws. */
+    ordinal: s.integer({ minimum: 1 }),
   },
-)
+})
 
 const envelope = 'control.v1.FaultRuleApiResponse'
 const one = { ...controlled, envelope } as const
@@ -139,11 +131,7 @@ export const faultOperations = {
   createFaultRule: create('/worlds/{worldName}/faults', FaultRule, one),
   getFaultRule: get('/worlds/{worldName}/faults/{extId}', FaultRule, one),
   /** Keeps the counts; see `resetFaultRuleCounts`. */
-  updateFaultRule: update('/worlds/{worldName}/faults/{extId}', FaultRule, {
-    ...one,
-    iam: 'Update_Fault_Rule',
-    ifMatch: 'required',
-  }),
+  updateFaultRule: update('/worlds/{worldName}/faults/{extId}', FaultRule, { ...one, iam: 'Update_Fault_Rule' }),
   deleteFaultRule: remove('/worlds/{worldName}/faults/{extId}', FaultRule, one),
   /** Deletes all rules of the world. */
   deleteFaultRules: remove('/worlds/{worldName}/faults', FaultRule, one),

@@ -6,9 +6,8 @@ import { Call, callFilter } from './call.ts'
 
 const mebibyte = 1024 * 1024
 
-export const Journal = resource(
-  'control.v1.Journal',
-  {
+export const Journal = resource('control.v1.Journal', {
+  fields: {
     isRecording: s.withDefault(s.boolean(), true),
     /** Older calls are dropped. */
     maximumCalls: s.withDefault(s.integer({ minimum: 1, maximum: 1_000_000 }), 100_000),
@@ -23,8 +22,9 @@ export const Journal = resource(
     firstSequence: s.readOnly(s.integer({ minimum: 1 })),
     lastSequence: s.readOnly(s.integer({ minimum: 1 })),
   },
-  { bare: true, singleton: true },
-)
+  bare: true,
+  singleton: true,
+})
 
 /** ISO 8601, `PT5S`. */
 const duration = s.text({ minLength: 3, maxLength: 40 })
@@ -73,11 +73,7 @@ const options = { ...controlled, envelope: 'control.v1.JournalApiResponse', iam:
 
 export const journalOperations = {
   getJournal: get('/worlds/{worldName}/journal', Journal, options),
-  updateJournal: update('/worlds/{worldName}/journal', Journal, {
-    ...options,
-    iam: 'Update_Journal',
-    ifMatch: 'required',
-  }),
+  updateJournal: update('/worlds/{worldName}/journal', Journal, { ...options, iam: 'Update_Journal' }),
   clearJournal: action('/worlds/{worldName}/journal/$actions/clear', {
     ...options,
     iam: 'Update_Journal',

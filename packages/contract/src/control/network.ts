@@ -34,9 +34,7 @@ export const TraceHop = s.object('control.v1.TraceHop', {
     EXTERNAL_NETWORK, FLOATING_IP, LOAD_BALANCER, NAT, NETWORK_FUNCTION, NIC, POLICY, ROUTE, ROUTER, SUBNET, TUNNEL
   `),
   /** Absent: the physical network. */
-  entity: s.optional(
-    s.object('control.v1.TracedEntity', { kind: s.text(), extId: s.text(), name: s.optional(s.text()) }),
-  ),
+  entity: s.optionalObject('control.v1.TracedEntity', { kind: s.text(), extId: s.text(), name: s.optional(s.text()) }),
   /** The rule that decided, and what became of the packet. */
   decision: s.text(),
   /** The packet has these addresses when it leaves the hop. */

@@ -7,9 +7,8 @@ import { happeningTypes, WorldHappening } from './world-happening.ts'
 /** ISO 8601: `PT5M`, `P90D`. */
 const duration = s.text({ minLength: 3, maxLength: 40 })
 
-export const WorldEvent = resource(
-  'control.v1.WorldEvent',
-  {
+export const WorldEvent = resource('control.v1.WorldEvent', {
+  fields: {
     event: s.immutable(WorldHappening),
     type: s.readOnly(s.enumeration(happeningTypes)),
     /** SCHEDULED: not begun. LASTING: begun, not ended. OVER: ended. FAILED: impossible when its time came. */
@@ -24,9 +23,8 @@ export const WorldEvent = resource(
     effects: s.readOnly(s.arrayOf(s.text(), { maxItems: 20 })),
     fault: s.readOnly(s.text()),
   },
-  // Stored in the world's own store with the facts that events change: a fork copies both, a reset removes both.
-  { title: 'world event', derived: true },
-)
+  derived: true,
+})
 
 /** Without times, the event begins now and lasts until its counterpart happens. */
 const WorldEventPlan = s.object('control.v1.WorldEventPlan', {

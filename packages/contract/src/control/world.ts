@@ -26,9 +26,8 @@ const settings = {
   clock: s.optional(ClockSetting),
 } as const
 
-export const World = resource(
-  'control.v1.World',
-  {
+export const World = resource('control.v1.World', {
+  fields: {
     name: s.immutable(worldName),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     /** A port that only this world answers on; 0: a free one, which answers show. Absent: none. */
@@ -50,8 +49,10 @@ export const World = resource(
     urls: s.readOnly(s.arrayOf(s.text(), { maxItems: 2 })),
     sizeBytes: s.readOnly(s.integer({ minimum: 0 })),
   },
-  { bare: true, indexed: ['name'], notFound: 'WORLD_NOT_FOUND' },
-)
+  bare: true,
+  indexed: ['name'],
+  notFound: 'WORLD_NOT_FOUND',
+})
 
 /** Stored with the world, for resets; answers do not repeat it. */
 const seedText = s.text({ minLength: 1, maxLength: 64 * 1024 * 1024, multiline: true })
@@ -119,7 +120,6 @@ export const worldOperations = {
     ...controlled,
     envelope,
     iam: 'Update_World',
-    ifMatch: 'required',
   }),
   deleteWorld: remove('/worlds/{worldName}', World, { ...controlled, envelope }),
   forkWorld: action('/worlds/{worldName}/$actions/fork', {

@@ -19,9 +19,8 @@ const IdentityFilter = s.object(
   { foldsInto: 'identityFilter' },
 )
 
-export const AuthorizationPolicy = resource(
-  'iam.v4.authz.AuthorizationPolicy',
-  {
+export const AuthorizationPolicy = resource('iam.v4.authz.AuthorizationPolicy', {
+  fields: {
     displayName: s.text({ minLength: 1, maxLength: 255 }),
     description: s.optional(s.text({ multiline: true })),
     clientName: s.readOnly(s.text({ named: 'systemName' })),
@@ -44,31 +43,28 @@ export const AuthorizationPolicy = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    iam: {
-      name: 'authorization_policy',
-      attributes: {
-        owner_uuid: 'createdBy',
-        displayName: 'displayName',
-        name: 'displayName',
-        role_uuid: 'role',
-        type: 'authorizationPolicyType',
-      },
-    },
-    unique: [{ fields: ['displayName'], ignoreCase: true, error: 'AUTHORIZATION_POLICY_ALREADY_EXISTS' }],
-    notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
+  iam: {
+    owner_uuid: 'createdBy',
+    displayName: 'displayName',
+    name: 'displayName',
+    role_uuid: 'role',
+    type: 'authorizationPolicyType',
   },
-)
+  unique: [{ fields: ['displayName'], ignoreCase: true, error: 'AUTHORIZATION_POLICY_ALREADY_EXISTS' }],
+  notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
+})
 
 const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin']
 
 const view = { roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
 const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
 
+const path = '/authz/authorization-policies'
+const one = `${path}/{extId}` as const
+
 export const authorizationPolicyOperations = {
-  listAuthorizationPolicies: list('/authz/authorization-policies', AuthorizationPolicy, {
+  listAuthorizationPolicies: list(path, AuthorizationPolicy, {
     ...view,
-    deployments: ['on-prem', 'cloud'],
     filter: names(`
       authorizationPolicyType, clientName, createdBy, createdTime, displayName, extId, isSystemDefined, lastUpdatedTime,
       role
@@ -82,16 +78,8 @@ export const authorizationPolicyOperations = {
     rowType: 'iam.v4.authz.AuthorizationPolicyProjection',
     showsEmptyList: true,
   }),
-  createAuthorizationPolicy: create('/authz/authorization-policies', AuthorizationPolicy, mutation),
-  getAuthorizationPolicyById: get('/authz/authorization-policies/{extId}', AuthorizationPolicy, view),
-  updateAuthorizationPolicyById: update('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-    answer: Message,
-  }),
-  deleteAuthorizationPolicyById: remove('/authz/authorization-policies/{extId}', AuthorizationPolicy, {
-    ...mutation,
-    deployments: ['on-prem', 'cloud'],
-    ifMatch: 'required',
-  }),
+  createAuthorizationPolicy: create(path, AuthorizationPolicy, mutation),
+  getAuthorizationPolicyById: get(one, AuthorizationPolicy, view),
+  updateAuthorizationPolicyById: update(one, AuthorizationPolicy, { ...mutation, answer: Message }),
+  deleteAuthorizationPolicyById: remove(one, AuthorizationPolicy, { ...mutation, ifMatch: 'required' }),
 }

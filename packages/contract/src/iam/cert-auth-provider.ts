@@ -32,9 +32,11 @@ const fields = {
   lastUpdatedTime: s.readOnly(s.timestamp()),
 } as const
 
-export const CertAuthProvider = resource('iam.v4.authn.CertAuthProvider', fields, {
+export const CertAuthProvider = resource('iam.v4.authn.CertAuthProvider', {
+  fields,
   title: 'certificate authentication provider',
-  iam: { name: 'cert_auth_provider', attributes: { owner_uuid: 'createdBy', name: 'name' } },
+  iam: { owner_uuid: 'createdBy', name: 'name' },
+  iamNoun: 'Cert_Auth_Provider',
   unique: [{ fields: ['name'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' }],
   notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
 })
@@ -58,27 +60,23 @@ const maximumBodyBytes = 2 * 1024 * 1024
 const view = { roles: readers, rateLimit }
 const mutation = { roles: writers, rateLimit, runs: 'sync' } as const
 
+const path = '/authn/cert-auth-providers'
+const one = `${path}/{extId}` as const
+
 export const certAuthProviderOperations = {
-  listCertAuthProviders: list('/authn/cert-auth-providers', CertAuthProvider, {
-    ...view,
-    deployments: ['on-prem', 'cloud'],
-  }),
-  createCertAuthProvider: create('/authn/cert-auth-providers', CertAuthProvider, {
+  listCertAuthProviders: list(path, CertAuthProvider, view),
+  createCertAuthProvider: create(path, CertAuthProvider, {
     ...mutation,
     body: CertAuthProviderForm,
     form,
     maximumBodyBytes,
   }),
-  getCertAuthProviderById: get('/authn/cert-auth-providers/{extId}', CertAuthProvider, view),
-  updateCertAuthProviderById: update('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
+  getCertAuthProviderById: get(one, CertAuthProvider, view),
+  updateCertAuthProviderById: update(one, CertAuthProvider, {
     ...mutation,
-    ifMatch: 'required',
     body: CertAuthProviderForm,
     form,
     maximumBodyBytes,
   }),
-  deleteCertAuthProviderById: remove('/authn/cert-auth-providers/{extId}', CertAuthProvider, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  deleteCertAuthProviderById: remove(one, CertAuthProvider, { ...mutation, ifMatch: 'required' }),
 }

@@ -2,9 +2,8 @@
 import { get, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 
-export const Client = resource(
-  'iam.v4.authz.Client',
-  {
+export const Client = resource('iam.v4.authz.Client', {
+  fields: {
     name: s.readOnly(s.text({ named: 'systemName' })),
     displayName: s.readOnly(s.text({ named: 'systemName' })),
     description: s.readOnly(s.text({ multiline: true })),
@@ -13,12 +12,10 @@ export const Client = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    iam: { name: 'client', attributes: { displayName: 'displayName', name: 'name' } },
-    notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
-    derived: true,
-  },
-)
+  iam: { displayName: 'displayName', name: 'name' },
+  notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
+  derived: true,
+})
 
 export const clientOperations = {
   getRegisteredClientById: get('/authz/clients/{extId}', Client, {

@@ -29,9 +29,8 @@ const DsServiceAccount = s.object('iam.v4.authn.DsServiceAccount', {
   password: s.secret(s.text({ minLength: 1, maxLength: 1024, maskedInPublic: true })),
 })
 
-export const DirectoryService = resource(
-  'iam.v4.authn.DirectoryService',
-  {
+export const DirectoryService = resource('iam.v4.authn.DirectoryService', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 255 }),
     url,
     /** Tried in this order when `url` does not answer. */
@@ -41,12 +40,10 @@ export const DirectoryService = resource(
     ),
     directoryType: s.immutable(s.enumeration(['ACTIVE_DIRECTORY', 'OPEN_LDAP'])),
     groupSearchType: s.withDefault(s.enumeration(['NON_RECURSIVE', 'RECURSIVE']), 'NON_RECURSIVE'),
-    openLdapConfiguration: s.optional(
-      s.object('iam.v4.authn.OpenLdapConfig', {
-        userConfiguration: UserConfiguration,
-        userGroupConfiguration: UserGroupConfiguration,
-      }),
-    ),
+    openLdapConfiguration: s.optionalObject('iam.v4.authn.OpenLdapConfig', {
+      userConfiguration: UserConfiguration,
+      userGroupConfiguration: UserGroupConfiguration,
+    }),
     /** Required on create; an update without it keeps the stored value. */
     serviceAccount: s.optional(DsServiceAccount),
     /** Distinguished names, or common names of groups. Empty or absent: every user of the directory may sign in. */
@@ -57,16 +54,13 @@ export const DirectoryService = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    title: 'directory service',
-    iam: { name: 'directory_service', attributes: { owner_uuid: 'createdBy', name: 'name' } },
-    unique: [
-      { fields: ['name'], ignoreCase: true, error: 'DIRECTORY_SERVICE_ALREADY_EXISTS' },
-      { fields: ['domainName'], ignoreCase: true, error: 'DIRECTORY_DOMAIN_ALREADY_EXISTS' },
-    ],
-    notFound: 'DIRECTORY_SERVICE_NOT_FOUND',
-  },
-)
+  iam: { owner_uuid: 'createdBy', name: 'name' },
+  unique: [
+    { fields: ['name'], ignoreCase: true, error: 'DIRECTORY_SERVICE_ALREADY_EXISTS' },
+    { fields: ['domainName'], ignoreCase: true, error: 'DIRECTORY_DOMAIN_ALREADY_EXISTS' },
+  ],
+  notFound: 'DIRECTORY_SERVICE_NOT_FOUND',
+})
 
 const searchers: readonly RoleName[] = names(`
   Central Admin, Network Policy Admin, Platform Admin, Project Admin, Project Manager, Self-Service Admin (deprecated),
@@ -78,8 +72,11 @@ const writers: readonly RoleName[] = ['Central Admin', 'Super Admin']
 const view = { roles: readers, rateLimit: perSecond(5, 5, 10, 10) }
 const mutation = { roles: writers, rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const
 
+const path = '/authn/directory-services'
+const one = `${path}/{extId}` as const
+
 export const directoryServiceOperations = {
-  listDirectoryServices: list('/authn/directory-services', DirectoryService, {
+  listDirectoryServices: list(path, DirectoryService, {
     ...view,
     filter: ['createdBy', 'domainName', 'extId', 'name'],
     orderby: ['createdTime', 'domainName', 'lastUpdatedTime', 'name'],
@@ -103,17 +100,11 @@ export const directoryServiceOperations = {
       'whiteListedGroups',
     ],
   }),
-  createDirectoryService: create('/authn/directory-services', DirectoryService, mutation),
-  getDirectoryServiceById: get('/authn/directory-services/{extId}', DirectoryService, view),
-  updateDirectoryServiceById: update('/authn/directory-services/{extId}', DirectoryService, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
-  deleteDirectoryServiceById: remove('/authn/directory-services/{extId}', DirectoryService, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
-  searchDirectoryService: action('/authn/directory-services/{extId}/$actions/search', {
+  createDirectoryService: create(path, DirectoryService, mutation),
+  getDirectoryServiceById: get(one, DirectoryService, view),
+  updateDirectoryServiceById: update(one, DirectoryService, mutation),
+  deleteDirectoryServiceById: remove(one, DirectoryService, { ...mutation, ifMatch: 'required' }),
+  searchDirectoryService: action(`${one}/$actions/search`, {
     of: DirectoryService,
     body: s.object('iam.v4.authn.DirectoryServiceSearchQuery', {
       query: s.text({ minLength: 1, maxLength: 256 }),
@@ -136,9 +127,8 @@ export const directoryServiceOperations = {
     roles: searchers,
     rateLimit: perSecond(5, 5, 10, 10),
     mutates: false,
-    status: 200,
   }),
-  connectionStatusDirectoryService: action('/authn/directory-services/{extId}/$actions/verify-connection-status', {
+  connectionStatusDirectoryService: action(`${one}/$actions/verify-connection-status`, {
     of: DirectoryService,
     body: s.object('iam.v4.authn.DirectoryServiceConnectionRequest', {
       username: s.text({ minLength: 1, maxLength: 1024 }),
@@ -149,6 +139,5 @@ export const directoryServiceOperations = {
     roles: ['Central Admin', 'Platform Admin', 'Super Admin'],
     rateLimit: perSecond(5),
     mutates: false,
-    status: 200,
   }),
 }

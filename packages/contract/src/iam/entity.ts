@@ -12,9 +12,8 @@ const AttributeEntity = s.object('iam.v4.authz.AttributeEntity', {
   attributeValues: s.optional(s.arrayOf(s.text())),
 })
 
-export const Entity = resource(
-  'iam.v4.authz.Entity',
-  {
+export const Entity = resource('iam.v4.authz.Entity', {
+  fields: {
     name: s.readOnly(s.text()),
     displayName: s.readOnly(s.text()),
     description: s.readOnly(s.text({ multiline: true })),
@@ -26,12 +25,10 @@ export const Entity = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    iam: { name: 'entity', attributes: { displayName: 'displayName', name: 'name' } },
-    notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
-    derived: true,
-  },
-)
+  iam: { displayName: 'displayName', name: 'name' },
+  notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
+  derived: true,
+})
 
 const view = { roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
 

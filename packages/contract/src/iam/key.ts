@@ -15,9 +15,8 @@ const ObjectKeyDetails = s.object('iam.v4.authn.ObjectKeyDetails', {
   secretKey: s.oneTimeSecret(s.text()),
 })
 
-export const Key = resource(
-  'iam.v4.authn.Key',
-  {
+export const Key = resource('iam.v4.authn.Key', {
+  fields: {
     name: s.immutable(s.text({ minLength: 1, maxLength: 255 })),
     keyType: s.immutable(s.enumeration(['API_KEY', 'OBJECT_KEY'])),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
@@ -33,22 +32,20 @@ export const Key = resource(
     lastUpdatedBy: s.readOnly(s.uuid()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    iamNoun: 'User_Key',
-    internal: {
-      userExtId: s.uuid(),
-      /** SHA-256, in hexadecimal digits. */
-      apiKeyDigest: s.optional(s.text()),
-      /** Signatures need the key itself, so it is sealed rather than digested. */
-      objectSecretKey: s.secret(s.text()),
-    },
-    indexed: ['apiKeyDigest', 'userExtId'],
-    parent: { param: 'userExtId', kind: 'User', field: 'userExtId' },
-    iam: { name: 'user_key', attributes: { owner_uuid: 'userExtId', name: 'name' } },
-    unique: [{ fields: ['userExtId', 'name'], error: 'KEY_ALREADY_EXISTS' }],
-    notFound: 'USER_NOT_FOUND',
+  iamNoun: 'User_Key',
+  internal: {
+    userExtId: s.uuid(),
+    /** SHA-256, in hexadecimal digits. */
+    apiKeyDigest: s.optional(s.text()),
+    /** Signatures need the key itself, so it is sealed rather than digested. */
+    objectSecretKey: s.secret(s.text()),
   },
-)
+  indexed: ['apiKeyDigest', 'userExtId'],
+  parent: { param: 'userExtId', kind: 'User', field: 'userExtId' },
+  iam: { owner_uuid: 'userExtId', name: 'name' },
+  unique: [{ fields: ['userExtId', 'name'], error: 'KEY_ALREADY_EXISTS' }],
+  notFound: 'USER_NOT_FOUND',
+})
 
 const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin', 'User Admin']
 const readers: readonly RoleName[] = [...writers, 'Platform Viewer']

@@ -2,17 +2,17 @@
 import { list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 
-export const LoginProvider = resource(
-  'iam.v4.authn.LoginProvider',
-  {
+export const LoginProvider = resource('iam.v4.authn.LoginProvider', {
+  fields: {
     name: s.readOnly(s.text()),
     type: s.readOnly(s.enumeration(['local', 'saml', 'ldap', 'cert', 'service_account'])),
     isBrowserLoginSupported: s.readOnly(s.boolean()),
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  { title: 'login provider', derived: true, iam: { name: 'login_provider', attributes: { name: 'name' } } },
-)
+  derived: true,
+  iam: { name: 'name' },
+})
 
 export const loginProviderOperations = {
   listLoginProviders: list('/authn/login-providers', LoginProvider, {

@@ -11,9 +11,8 @@ const AssociatedEndpoint = s.object('iam.v4.authz.AssociatedEndpoint', {
   httpMethod: s.optional(s.enumeration(['POST', 'GET', 'PUT', 'PATCH', 'DELETE'])),
 })
 
-export const Operation = resource(
-  'iam.v4.authz.Operation',
-  {
+export const Operation = resource('iam.v4.authz.Operation', {
+  fields: {
     displayName: s.readOnly(s.text({ named: 'systemName' })),
     description: s.readOnly(s.text({ multiline: true })),
     entityType: s.readOnly(s.text()),
@@ -27,12 +26,10 @@ export const Operation = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    iam: { name: 'operation', attributes: { displayName: 'displayName', name: 'displayName' } },
-    notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
-    derived: true,
-  },
-)
+  iam: { displayName: 'displayName', name: 'displayName' },
+  notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
+  derived: true,
+})
 
 const view = { roles: policyReaders, rateLimit: perSecond(10, 10, 15, 20) }
 

@@ -5,9 +5,8 @@ import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { Message } from '../shapes.ts'
 
-export const Role = resource(
-  'iam.v4.authz.Role',
-  {
+export const Role = resource('iam.v4.authz.Role', {
+  fields: {
     displayName: s.text({ minLength: 1, maxLength: 255, named: 'systemName' }),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     /** Default: the client `Platform`. */
@@ -26,12 +25,10 @@ export const Role = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    iam: { name: 'role', attributes: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'displayName' } },
-    unique: [{ fields: ['displayName'], ignoreCase: true, error: 'ROLE_ALREADY_EXISTS' }],
-    notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
-  },
-)
+  iam: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'displayName' },
+  unique: [{ fields: ['displayName'], ignoreCase: true, error: 'ROLE_ALREADY_EXISTS' }],
+  notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
+})
 
 const readers: readonly RoleName[] = names(`
   Account Owner, Administrator, Central Admin, Platform Admin, Platform Viewer, Project Admin, Project Manager,
@@ -57,6 +54,6 @@ export const roleOperations = {
   }),
   createRole: create('/authz/roles', Role, mutation),
   getRoleById: get('/authz/roles/{extId}', Role, view),
-  updateRoleById: update('/authz/roles/{extId}', Role, { ...mutation, ifMatch: 'required', answer: Message }),
+  updateRoleById: update('/authz/roles/{extId}', Role, { ...mutation, answer: Message }),
   deleteRoleById: remove('/authz/roles/{extId}', Role, { ...mutation, ifMatch: 'required' }),
 }

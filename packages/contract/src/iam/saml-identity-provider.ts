@@ -25,9 +25,8 @@ const IdpMetadata = s.object('iam.v4.authn.IdpMetadata', {
 
 export const maximumMetadataBytes = 1024 * 1024
 
-export const SamlIdentityProvider = resource(
-  'iam.v4.authn.SamlIdentityProvider',
-  {
+export const SamlIdentityProvider = resource('iam.v4.authn.SamlIdentityProvider', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 255 }),
     idpMetadata: s.optional(IdpMetadata),
     /** Parsed into the fields of `idpMetadata` and not stored. */
@@ -46,21 +45,19 @@ export const SamlIdentityProvider = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    title: 'SAML identity provider',
-    internal: {
-      metadataReadTime: s.timestamp(),
-      /** SHA-256 of the certificate that signed the document; later versions must have the same signer. */
-      metadataSigner: s.text(),
-    },
-    iam: { name: 'saml_identity_provider', attributes: { owner_uuid: 'createdBy', name: 'name' } },
-    unique: [
-      { fields: ['name'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' },
-      { fields: ['idpMetadata/entityId'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' },
-    ],
-    notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
+  iamNoun: 'Saml_Identity_Provider',
+  internal: {
+    metadataReadTime: s.timestamp(),
+    /** SHA-256 of the certificate that signed the document; later versions must have the same signer. */
+    metadataSigner: s.text(),
   },
-)
+  iam: { owner_uuid: 'createdBy', name: 'name' },
+  unique: [
+    { fields: ['name'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' },
+    { fields: ['idpMetadata/entityId'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' },
+  ],
+  notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
+})
 
 const readers: readonly RoleName[] = names(`
   Central Admin, Platform Admin, Platform Viewer, Project Admin, Super Admin
@@ -73,8 +70,11 @@ const maximumBodyBytes = 3 * maximumMetadataBytes
 const view = { iam: 'View_Saml_Identity_Provider', roles: readers, rateLimit }
 const mutation = { roles: writers, rateLimit, runs: 'sync' } as const
 
+const path = '/authn/saml-identity-providers'
+const one = `${path}/{extId}` as const
+
 export const samlIdentityProviderOperations = {
-  listSamlIdentityProviders: list('/authn/saml-identity-providers', SamlIdentityProvider, {
+  listSamlIdentityProviders: list(path, SamlIdentityProvider, {
     ...view,
     filter: ['createdBy', 'extId', 'name'],
     orderby: ['createdTime', 'lastUpdatedTime', 'name'],
@@ -84,21 +84,11 @@ export const samlIdentityProviderOperations = {
       idpMetadata/nameIdPolicyFormat, isSignedAuthnReqEnabled, lastUpdatedTime, links, name, tenantId, usernameAttribute
     `),
   }),
-  createSamlIdentityProvider: create('/authn/saml-identity-providers', SamlIdentityProvider, {
-    ...mutation,
-    maximumBodyBytes,
-  }),
-  getSamlIdentityProviderById: get('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, view),
-  updateSamlIdentityProviderById: update('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
-    ...mutation,
-    ifMatch: 'required',
-    maximumBodyBytes,
-  }),
-  deleteSamlIdentityProviderById: remove('/authn/saml-identity-providers/{extId}', SamlIdentityProvider, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
-  getSamlIdpSpMetadataById: read('/authn/saml-identity-providers/{extId}/sp-metadata', s.text(), {
+  createSamlIdentityProvider: create(path, SamlIdentityProvider, { ...mutation, maximumBodyBytes }),
+  getSamlIdentityProviderById: get(one, SamlIdentityProvider, view),
+  updateSamlIdentityProviderById: update(one, SamlIdentityProvider, { ...mutation, maximumBodyBytes }),
+  deleteSamlIdentityProviderById: remove(one, SamlIdentityProvider, { ...mutation, ifMatch: 'required' }),
+  getSamlIdpSpMetadataById: read(`${one}/sp-metadata`, s.text(), {
     ...view,
     of: SamlIdentityProvider,
     produces: 'text/xml',

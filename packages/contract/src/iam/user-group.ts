@@ -4,9 +4,8 @@ import { create, get, list, perSecond, remove, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { userReaders, userWriters } from './roles.ts'
 
-export const UserGroup = resource(
-  'iam.v4.authn.UserGroup',
-  {
+export const UserGroup = resource('iam.v4.authn.UserGroup', {
+  fields: {
     groupType: s.enumeration(['SAML', 'LDAP']),
     idpId: s.uuid(),
     /** Required for SAML; default for an LDAP group: the value of its first RDN. */
@@ -17,18 +16,15 @@ export const UserGroup = resource(
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    title: 'user group',
-    internal: {
-      /** The normalised distinguished name, or the name. */
-      identity: s.text(),
-    },
-    indexed: ['identity'],
-    iam: { name: 'user_group', attributes: { owner_uuid: 'createdBy', name: 'name' } },
-    unique: [{ fields: ['idpId', 'identity'], error: 'USER_GROUP_ALREADY_EXISTS' }],
-    notFound: 'USER_GROUP_NOT_FOUND',
+  internal: {
+    /** The normalised distinguished name, or the name. */
+    identity: s.text(),
   },
-)
+  indexed: ['identity'],
+  iam: { owner_uuid: 'createdBy', name: 'name' },
+  unique: [{ fields: ['idpId', 'identity'], error: 'USER_GROUP_ALREADY_EXISTS' }],
+  notFound: 'USER_GROUP_NOT_FOUND',
+})
 
 const view = { roles: userReaders, rateLimit: perSecond(10, 10, 15, 20) }
 const mutation = { rateLimit: perSecond(5, 5, 10, 10), runs: 'sync' } as const

@@ -29,9 +29,8 @@ const BucketsAccessKey = s.object('iam.v4.authn.BucketsAccessKey', {
   lastUpdatedTime: s.readOnly(s.timestamp()),
 })
 
-export const User = resource(
-  'iam.v4.authn.User',
-  {
+export const User = resource('iam.v4.authn.User', {
+  fields: {
     userType: s.immutable(s.enumeration(['LOCAL', 'SAML', 'LDAP', 'EXTERNAL', 'SERVICE_ACCOUNT'])),
     username: s.immutable(s.text({ minLength: 1, ...nameRules })),
     /** Set by the server for LOCAL and SERVICE_ACCOUNT, required for LDAP and SAML. */
@@ -58,28 +57,26 @@ export const User = resource(
     lastUpdatedBy: s.readOnly(s.uuid()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  {
-    internal: {
-      passwordHash: s.text(),
-      /** The last five, newest first; none of them may be used again. */
-      formerPasswordHashes: s.arrayOf(s.text(), { maxItems: 5 }),
-      passwordChangedTime: s.timestamp(),
-      isPasswordStrong: s.boolean(),
-      /** Until `until` the password before the last change still reads the task that made the change. */
-      previousPassword: s.object('internal.v1.iam.PreviousPassword', {
-        hash: s.text(),
-        taskExtId: s.uuid(),
-        until: s.timestamp(),
-      }),
-      /** Internal service account: authenticated, never listed. */
-      isInternal: s.boolean(),
-    },
-    indexed: ['isInternal'],
-    iam: { name: 'user', attributes: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'username' } },
-    unique: [{ fields: ['idpId', 'username'], ignoreCase: true, error: 'USER_ALREADY_EXISTS' }],
-    notFound: 'USER_NOT_FOUND',
+  internal: {
+    passwordHash: s.text(),
+    /** The last five, newest first; none of them may be used again. */
+    formerPasswordHashes: s.arrayOf(s.text(), { maxItems: 5 }),
+    passwordChangedTime: s.timestamp(),
+    isPasswordStrong: s.boolean(),
+    /** Until `until` the password before the last change still reads the task that made the change. */
+    previousPassword: s.object('internal.v1.iam.PreviousPassword', {
+      hash: s.text(),
+      taskExtId: s.uuid(),
+      until: s.timestamp(),
+    }),
+    /** Internal service account: authenticated, never listed. */
+    isInternal: s.boolean(),
   },
-)
+  indexed: ['isInternal'],
+  iam: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'username' },
+  unique: [{ fields: ['idpId', 'username'], ignoreCase: true, error: 'USER_ALREADY_EXISTS' }],
+  notFound: 'USER_NOT_FOUND',
+})
 
 const accountKeepers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin', 'User Admin']
 
@@ -104,7 +101,7 @@ export const userOperations = {
   }),
   createUser: create('/authn/users', User, { ...mutation, roles: [...userWriters, 'Project Admin'] }),
   getUserById: get('/authn/users/{extId}', User, { ...view, own: 'extId' }),
-  updateUserById: update('/authn/users/{extId}', User, { ...mutation, roles: userWriters, ifMatch: 'required' }),
+  updateUserById: update('/authn/users/{extId}', User, { ...mutation, roles: userWriters }),
   /** Only for the user's own password; the only operation that a user with a forced reset may call. */
   changeUserPassword: action('/authn/users/$actions/change-password', {
     of: User,

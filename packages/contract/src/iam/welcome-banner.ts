@@ -2,17 +2,18 @@
 import { get, perSecond, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 
-export const WelcomeBanner = resource(
-  'iam.v4.authn.WelcomeBanner',
-  {
+export const WelcomeBanner = resource('iam.v4.authn.WelcomeBanner', {
+  fields: {
     /** Plain text; markup is not interpreted. */
     content: s.withDefault(s.text({ maxLength: 5000, multiline: true }), ''),
     isEnabled: s.withDefault(s.boolean(), true),
     createdTime: s.readOnly(s.timestamp()),
     lastUpdatedTime: s.readOnly(s.timestamp()),
   },
-  { title: 'welcome banner', bare: true, singleton: true, iam: { name: 'welcome_banner', attributes: {} } },
-)
+  bare: true,
+  singleton: true,
+  iam: {},
+})
 
 export const welcomeBannerOperations = {
   getWelcomeBanner: get('/authn/welcome-banner', WelcomeBanner, {
@@ -23,6 +24,5 @@ export const welcomeBannerOperations = {
     roles: ['Platform Admin', 'Super Admin'],
     rateLimit: perSecond(1),
     runs: 'sync',
-    ifMatch: 'required',
   }),
 }

@@ -3,9 +3,8 @@ import { names } from '../names.ts'
 import { list, perMinute, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 
-export const AwsSubnet = resource(
-  'networking.v4.cloud.config.AwsSubnet',
-  {
+export const AwsSubnet = resource('networking.v4.cloud.config.AwsSubnet', {
+  fields: {
     subnetId: s.text(),
     vpcId: s.text(),
     cidr: s.text(),
@@ -14,15 +13,12 @@ export const AwsSubnet = resource(
     cloudType: s.enumeration(['AWS', 'AZURE']),
     annotation: s.optional(s.text()),
   },
-  {
-    title: 'cloud subnet',
-    /** Named by the header X-Cluster-Id. */
-    internal: { clusterExtId: s.uuid() },
-    indexed: ['clusterExtId'],
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    ofCluster: { by: 'clusterExtId' },
-  },
-)
+  title: 'cloud subnet',
+  /** Named by the header X-Cluster-Id. */
+  internal: { clusterExtId: s.uuid() },
+  indexed: ['clusterExtId'],
+  ofCluster: { by: 'clusterExtId' },
+})
 
 export const awsSubnetOperations = {
   listAwsSubnets: list('/cloud/config/subnets', AwsSubnet, {

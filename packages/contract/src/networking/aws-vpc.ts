@@ -2,16 +2,16 @@
 import { list, perMinute, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 
-export const AwsVpc = resource(
-  'networking.v4.cloud.config.AwsVpc',
-  {
+export const AwsVpc = resource('networking.v4.cloud.config.AwsVpc', {
+  fields: {
     vpcId: s.text(),
     cidrs: s.arrayOf(s.text()),
     cloudType: s.enumeration(['AWS', 'AZURE']),
     annotation: s.optional(s.text()),
   },
-  { title: 'cloud VPC', derived: true, notFound: 'NETWORKING_ENTITY_NOT_FOUND' },
-)
+  title: 'cloud VPC',
+  derived: true,
+})
 
 export const awsVpcOperations = {
   listAwsVpcs: list('/cloud/config/vpcs', AwsVpc, {

@@ -13,9 +13,8 @@ export const Nexthop = s.object('networking.v4.config.Nexthop', {
   nexthopName: s.readOnly(s.text()),
 })
 
-export const BgpRoute = resource(
-  'networking.v4.config.BgpRoute',
-  {
+export const BgpRoute = resource('networking.v4.config.BgpRoute', {
+  fields: {
     name: s.optional(s.text()),
     description: s.optional(descriptionText()),
     bgpSessionReference: s.uuid(),
@@ -25,14 +24,9 @@ export const BgpRoute = resource(
     bgpCommunities: s.optional(s.arrayOf(BgpCommunity)),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    iamNoun: 'BGP_Route',
-    title: 'BGP route',
-    derived: true,
-    parent: { param: 'bgpSessionExtId', kind: 'BgpSession', field: 'bgpSessionReference' },
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-  },
-)
+  derived: true,
+  parent: { param: 'bgpSessionExtId', kind: 'BgpSession', field: 'bgpSessionReference' },
+})
 
 const view = { roles: bgpReaders, rateLimit: perSecond(3) }
 

@@ -17,9 +17,8 @@ import {
   Status,
 } from './shapes.ts'
 
-export const BgpSession = resource(
-  'networking.v4.config.BgpSession',
-  {
+export const BgpSession = resource('networking.v4.config.BgpSession', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     localGatewayReference: s.immutable(s.referenceTo('Gateway')),
@@ -37,28 +36,17 @@ export const BgpSession = resource(
     status: s.readOnly(Status),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    iamNoun: 'BGP_Session',
-    title: 'BGP session',
-    internal: {
-      change: s.optional(
-        changeHolding({ name: s.optional(s.text()), localGatewayInterfaceIpAddress: s.optional(IPAddress) }),
-      ),
-    },
-    unique: [
-      { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
-      { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
-    ],
-    iam: {
-      name: 'bgp_session',
-      attributes: { ...ownAttributes },
-    },
-    rel: 'networking:config:bgp-session',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
-    ofCluster: { stays: 'a session stays with its gateways' },
+  internal: {
+    change: changeHolding({ name: s.optional(s.text()), localGatewayInterfaceIpAddress: s.optional(IPAddress) }),
   },
-)
+  unique: [
+    { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+    { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+  ],
+  iam: ownAttributes,
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  ofCluster: { stays: 'a session stays with its gateways' },
+})
 
 const mutation = { roles: names('Platform Admin, Super Admin, VPC Admin'), rateLimit: perSecond(3) }
 const view = { roles: bgpReaders, rateLimit: perSecond(3) }
@@ -78,9 +66,6 @@ export const bgpSessionOperations = {
   }),
   createBgpSession: create('/config/bgp-sessions', BgpSession, mutation),
   getBgpSessionById: get('/config/bgp-sessions/{extId}', BgpSession, view),
-  updateBgpSessionById: update('/config/bgp-sessions/{extId}', BgpSession, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateBgpSessionById: update('/config/bgp-sessions/{extId}', BgpSession, mutation),
   deleteBgpSessionById: remove('/config/bgp-sessions/{extId}', BgpSession, mutation),
 }

@@ -5,9 +5,8 @@ import { controllerWriters, slowMutationRate } from './roles.ts'
 import { descriptionText, EntityMetadata, nameText } from './shapes.ts'
 import { VirtualSwitch } from './virtual-switch.ts'
 
-export const Bridge = resource(
-  'networking.v4.config.Bridge',
-  {
+export const Bridge = resource('networking.v4.config.Bridge', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     existingBridgeName: s.text({ minLength: 1, maxLength: 128 }),
@@ -15,8 +14,8 @@ export const Bridge = resource(
     clusterReference: s.optional(s.uuid()),
     metadata: s.optional(EntityMetadata),
   },
-  { derived: true },
-)
+  derived: true,
+})
 
 export const bridgeOperations = {
   migrateBridge: action('/config/virtual-switches/$actions/migrate', {

@@ -1,12 +1,11 @@
 /** One for each cluster. Source: catalogue networking.json; behaviour networking.md 1.20, 2. */
 import { list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
-import { listRate, switchReaders } from './roles.ts'
+import { switchReaders } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
-export const ClusterCapability = resource(
-  'networking.v4.config.ClusterCapability',
-  {
+export const ClusterCapability = resource('networking.v4.config.ClusterCapability', {
+  fields: {
     clusterId: s.uuid(),
     capabilities: s.readOnly(
       s.arrayOf(
@@ -19,14 +18,13 @@ export const ClusterCapability = resource(
     ),
     metadata: s.optional(EntityMetadata),
   },
-  { title: 'cluster capability', derived: true, notFound: 'NETWORKING_ENTITY_NOT_FOUND' },
-)
+  derived: true,
+})
 
 export const clusterCapabilityOperations = {
   listClusterCapabilities: list('/config/capabilities', ClusterCapability, {
     iam: 'View_Cluster_Network_Capability',
     roles: switchReaders,
-    rateLimit: listRate,
     filter: ['clusterId', 'extId'],
     orderby: ['clusterId'],
   }),

@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPv4Address, IPv6Address } from '../shapes.ts'
-import { getRate, listRate, mutationRate, routingReaders, vpcWriters } from './roles.ts'
+import { mutationRate, routingReaders, vpcWriters } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
 /** Default of `privateIp`: the primary address of the NIC. */
@@ -24,19 +24,16 @@ export const LoadBalancerSessionAssociation = s.object('networking.v4.config.Loa
 
 const VmNicProjection = s.object('networking.v4.config.VmNicProjection', { privateIp: s.readOnly(s.text()) })
 
-export const FloatingIp = resource(
-  'networking.v4.config.FloatingIp',
-  {
+export const FloatingIp = resource('networking.v4.config.FloatingIp', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     externalSubnetReference: s.immutable(s.referenceTo('Subnet')),
     floatingIp: s.immutable(
-      s.optional(
-        s.object('networking.v4.config.FloatingIPAddress', {
-          ipv4: s.optional(s.object('networking.v4.config.FloatingIPv4Address', IPv4Address.fields)),
-          ipv6: s.optional(s.object('networking.v4.config.FloatingIPv6Address', IPv6Address.fields)),
-        }),
-      ),
+      s.optionalObject('networking.v4.config.FloatingIPAddress', {
+        ipv4: s.optionalObject('networking.v4.config.FloatingIPv4Address', IPv4Address.fields),
+        ipv6: s.optionalObject('networking.v4.config.FloatingIPv6Address', IPv6Address.fields),
+      }),
     ),
     floatingIpValue: s.readOnly(s.text()),
     association: s.optional(s.oneOf(LoadBalancerSessionAssociation, VmNicAssociation, PrivateIpAssociation)),
@@ -52,30 +49,21 @@ export const FloatingIp = resource(
     vpcReference: s.optional(s.referenceTo('Vpc')),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    title: 'floating IP',
-    internal: {
-      change: s.optional(
-        changeHolding({
-          /** Values that a running update will set. */
-          privateIp: s.optional(s.text()),
-          loadBalancerSessionReference: s.optional(s.referenceTo('LoadBalancerSession')),
-          vmNicReference: s.optional(s.referenceTo('Nic')),
-          vpcReference: s.optional(s.referenceTo('Vpc')),
-        }),
-      ),
-    },
-    indexed: ['loadBalancerSessionReference', 'vmNicReference'],
-    unique: [{ fields: ['vpcReference', 'privateIp'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: {
-      name: 'floating_ip',
-      attributes: { ...ownAttributes, vpc_uuid: 'vpcReference' },
-    },
-    rel: 'networking:config:floating-ip',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  iamNoun: 'Floating_Ip',
+  internal: {
+    change: changeHolding({
+      /** Values that a running update will set. */
+      privateIp: s.optional(s.text()),
+      loadBalancerSessionReference: s.optional(s.referenceTo('LoadBalancerSession')),
+      vmNicReference: s.optional(s.referenceTo('Nic')),
+      vpcReference: s.optional(s.referenceTo('Vpc')),
+    }),
   },
-)
+  indexed: ['loadBalancerSessionReference', 'vmNicReference'],
+  unique: [{ fields: ['vpcReference', 'privateIp'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+})
 
 const mutation = { roles: vpcWriters, rateLimit: mutationRate }
 const view = { roles: routingReaders }
@@ -83,7 +71,6 @@ const view = { roles: routingReaders }
 export const floatingIpOperations = {
   listFloatingIps: list('/config/floating-ips', FloatingIp, {
     ...view,
-    rateLimit: listRate,
     filter: names(`
       association/privateIp/ipv4/value, association/vmNicReference, association/vpcReference, extId,
       externalSubnetReference, floatingIp/ipv4/value, floatingIp/ipv6/value, loadBalancerSessionReference, name
@@ -97,7 +84,7 @@ export const floatingIpOperations = {
     expandedType: 'networking.v4.config.FloatingIpProjection',
   }),
   createFloatingIp: create('/config/floating-ips', FloatingIp, mutation),
-  getFloatingIpById: get('/config/floating-ips/{extId}', FloatingIp, { ...view, rateLimit: getRate }),
-  updateFloatingIpById: update('/config/floating-ips/{extId}', FloatingIp, { ...mutation, ifMatch: 'required' }),
+  getFloatingIpById: get('/config/floating-ips/{extId}', FloatingIp, view),
+  updateFloatingIpById: update('/config/floating-ips/{extId}', FloatingIp, mutation),
   deleteFloatingIpById: remove('/config/floating-ips/{extId}', FloatingIp, mutation),
 }

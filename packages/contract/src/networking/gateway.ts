@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
-import { gatewayReaders, gatewayWriters, getRate, listRate, slowMutationRate } from './roles.ts'
+import { gatewayReaders, gatewayWriters, slowMutationRate } from './roles.ts'
 import {
   autonomousSystemNumber,
   changeHolding,
@@ -47,75 +47,64 @@ const InternalRoutingConfig = s.object('networking.v4.config.InternalRoutingConf
       { maxItems: 32 },
     ),
   ),
-  ospfConfig: s.optional(
-    s.object('networking.v4.config.OspfConfig', {
-      areaId: s.optional(
-        s.text({
-          pattern: '^(?:(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)\\.){3}(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)$',
-        }),
-      ),
-      authenticationType: s.optional(s.enumeration(['PLAIN_TEXT', 'MD5'])),
-      password: s.secret(s.text()),
-    }),
-  ),
+  ospfConfig: s.optionalObject('networking.v4.config.OspfConfig', {
+    areaId: s.optional(
+      s.text({
+        pattern: '^(?:(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)\\.){3}(?:25[0-5]|2[0-4][0-9]|[01]?[0-9][0-9]?)$',
+      }),
+    ),
+    authenticationType: s.optional(s.enumeration(['PLAIN_TEXT', 'MD5'])),
+    password: s.secret(s.text()),
+  }),
 })
 
 /** Exactly one of the three services. */
 export const LocalNetworkServices = s.object('networking.v4.config.LocalNetworkServices', {
-  localBgpService: s.optional(
-    s.object('networking.v4.config.LocalBgpService', {
-      asn: autonomousSystemNumber(),
-      vpcReference: s.immutable(s.optional(s.referenceTo('Vpc'))),
-      isBgpAddPathEnabled: s.withDefault(s.boolean(), false),
-    }),
-  ),
-  localVpnService: s.optional(
-    s.object('networking.v4.config.LocalVpnService', {
-      ebgpConfig: s.optional(BgpConfig),
-      peerIgpConfig: s.optional(InternalRoutingConfig),
-    }),
-  ),
-  localVtepService: s.optional(
-    s.object('networking.v4.config.LocalVtepService', { vxlanPort: s.withDefault(vxlanPort(), 4789) }),
-  ),
+  localBgpService: s.optionalObject('networking.v4.config.LocalBgpService', {
+    asn: autonomousSystemNumber(),
+    vpcReference: s.immutable(s.optional(s.referenceTo('Vpc'))),
+    isBgpAddPathEnabled: s.withDefault(s.boolean(), false),
+  }),
+  localVpnService: s.optionalObject('networking.v4.config.LocalVpnService', {
+    ebgpConfig: s.optional(BgpConfig),
+    peerIgpConfig: s.optional(InternalRoutingConfig),
+  }),
+  localVtepService: s.optionalObject('networking.v4.config.LocalVtepService', {
+    vxlanPort: s.withDefault(vxlanPort(), 4789),
+  }),
   serviceAddress: s.readOnly(IPAddress),
   serviceAddresses: s.readOnly(s.arrayOf(IPAddress)),
 })
 
 /** Exactly one of the three services. */
 export const RemoteNetworkServices = s.object('networking.v4.config.RemoteNetworkServices', {
-  remoteBgpService: s.optional(
-    s.object('networking.v4.config.RemoteBgpService', { address: IPAddress, asn: autonomousSystemNumber() }),
-  ),
-  remoteVpnService: s.optional(
-    s.object('networking.v4.config.RemoteVpnService', {
-      serviceAddress: s.optional(IPAddress),
-      ebgpConfig: s.optional(BgpConfig),
-      peerIgpConfig: s.optional(InternalRoutingConfig),
-      shouldInstallXiRoute: s.withDefault(s.boolean(), false),
-    }),
-  ),
-  remoteVtepService: s.optional(
-    s.object('networking.v4.config.RemoteVtepService', {
-      vteps: s.optional(
-        s.arrayOf(s.object('networking.v4.config.Vtep', { address: s.optional(IPAddress) }), { maxItems: 10 }),
-      ),
-      vxlanPort: s.withDefault(vxlanPort(), 4789),
-    }),
-  ),
+  remoteBgpService: s.optionalObject('networking.v4.config.RemoteBgpService', {
+    address: IPAddress,
+    asn: autonomousSystemNumber(),
+  }),
+  remoteVpnService: s.optionalObject('networking.v4.config.RemoteVpnService', {
+    serviceAddress: s.optional(IPAddress),
+    ebgpConfig: s.optional(BgpConfig),
+    peerIgpConfig: s.optional(InternalRoutingConfig),
+    shouldInstallXiRoute: s.withDefault(s.boolean(), false),
+  }),
+  remoteVtepService: s.optionalObject('networking.v4.config.RemoteVtepService', {
+    vteps: s.optional(
+      s.arrayOf(s.object('networking.v4.config.Vtep', { address: s.optional(IPAddress) }), { maxItems: 10 }),
+    ),
+    vxlanPort: s.withDefault(vxlanPort(), 4789),
+  }),
 })
 
 export const GatewayDeployment = s.object('networking.v4.config.GatewayDeployment', {
   clusterReference: s.immutable(s.optional(s.referenceTo('Cluster'))),
-  managementInterface: s.optional(
-    s.object('networking.v4.config.GatewayManagementInterface', {
-      subnetReference: s.optional(s.referenceTo('Subnet')),
-      vlanId: s.optional(s.integer({ minimum: 0, maximum: 4095 })),
-      address: s.optional(IPAddress),
-      defaultGateway: s.optional(IPAddress),
-      mtu: s.readOnly(s.integer()),
-    }),
-  ),
+  managementInterface: s.optionalObject('networking.v4.config.GatewayManagementInterface', {
+    subnetReference: s.optional(s.referenceTo('Subnet')),
+    vlanId: s.optional(s.integer({ minimum: 0, maximum: 4095 })),
+    address: s.optional(IPAddress),
+    defaultGateway: s.optional(IPAddress),
+    mtu: s.readOnly(s.integer()),
+  }),
   interfaces: s.readOnly(
     s.arrayOf(
       s.object('networking.v4.config.GatewayInterface', {
@@ -136,9 +125,8 @@ export const GatewayDeployment = s.object('networking.v4.config.GatewayDeploymen
 
 const ApplianceVm = s.object('networking.v4.config.Vm', { name: s.optional(s.text()) })
 
-export const Gateway = resource(
-  'networking.v4.config.Gateway',
-  {
+export const Gateway = resource('networking.v4.config.Gateway', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     services: s.oneOf(RemoteNetworkServices, LocalNetworkServices),
@@ -157,23 +145,16 @@ export const Gateway = resource(
     status: s.readOnly(Status),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      /** `addresses`: of the interfaces that the update will set. */
-      change: s.optional(changeHolding({ addresses: s.optional(s.arrayOf(s.text())) })),
-      /** Progress of the task that restarts the appliance on another host. */
-      recovery: s.optional(State),
-    },
-    iam: {
-      name: 'gateway',
-      attributes: { ...ownAttributes, vpc_uuid: 'vpcReference' },
-    },
-    rel: 'networking:config:gateway',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
-    ofCluster: { stays: 'a gateway keeps the cluster that it names registered' },
+  internal: {
+    /** `addresses`: of the interfaces that the update will set. */
+    change: changeHolding({ addresses: s.optional(s.arrayOf(s.text())) }),
+    /** Progress of the task that restarts the appliance on another host. */
+    recovery: s.optional(State),
   },
-)
+  iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  ofCluster: { stays: 'a gateway keeps the cluster that it names registered' },
+})
 
 const mutation = { roles: gatewayWriters, rateLimit: slowMutationRate }
 const view = { roles: gatewayReaders }
@@ -181,7 +162,6 @@ const view = { roles: gatewayReaders }
 export const gatewayOperations = {
   listGateways: list('/config/gateways', Gateway, {
     ...view,
-    rateLimit: listRate,
     filter: names(`
       cloudNetworkReference, gatewayDeviceVendor, installedSoftwareVersion, name, supportedSoftwareVersion, vmReference,
       vpcReference
@@ -190,8 +170,8 @@ export const gatewayOperations = {
     expand: { vm: { shape: ApplianceVm }, vpc: { kind: 'Vpc', by: 'vpcReference' } },
   }),
   createGateway: create('/config/gateways', Gateway, mutation),
-  getGatewayById: get('/config/gateways/{extId}', Gateway, { ...view, rateLimit: getRate }),
-  updateGatewayById: update('/config/gateways/{extId}', Gateway, { ...mutation, ifMatch: 'required' }),
+  getGatewayById: get('/config/gateways/{extId}', Gateway, view),
+  updateGatewayById: update('/config/gateways/{extId}', Gateway, mutation),
   deleteGatewayById: remove('/config/gateways/{extId}', Gateway, mutation),
   upgradeGatewayById: action('/config/gateways/{extId}/$actions/upgrade', {
     ...mutation,

@@ -1,7 +1,7 @@
 /** Sends flow records of hosts to a collector (RFC 7011). Source: catalogue networking.json; behaviour networking.md 1.17, 2. */
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
-import { getRate, listRate, mirrorReaders, mirrorWriters, mutationRate } from './roles.ts'
+import { mirrorReaders, mirrorWriters, mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
 export const ExportScope = s.object('networking.v4.config.ExportScope', {
@@ -19,9 +19,8 @@ const collector = {
   exportScopes: s.arrayOf(ExportScope, { minItems: 1, maxItems: 64 }),
 }
 
-export const IpfixExporter = resource(
-  'networking.v4.config.IPFIXExporter',
-  {
+export const IpfixExporter = resource('networking.v4.config.IPFIXExporter', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     ...collector,
@@ -30,26 +29,18 @@ export const IpfixExporter = resource(
     exportRateLimitPerNodeBps: s.optional(s.integer({ minimum: 1000 })),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    title: 'IPFIX exporter',
-    iamNoun: 'IPFIX_Exporter',
-    internal: {
-      change: s.optional(
-        changeHolding({
-          name: s.optional(s.text()),
-          collectorIp: s.optional(collector.collectorIp),
-          collectorPort: s.optional(collector.collectorPort),
-          exportScopes: s.optional(collector.exportScopes),
-        }),
-      ),
-    },
-    unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: { name: 'ipfix_exporter', attributes: ownAttributes },
-    rel: 'networking:config:ipfix-exporter',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    ofCluster: { stays: 'an exporter loses the scope of a cluster that leaves' },
+  internal: {
+    change: changeHolding({
+      name: s.optional(s.text()),
+      collectorIp: s.optional(collector.collectorIp),
+      collectorPort: s.optional(collector.collectorPort),
+      exportScopes: s.optional(collector.exportScopes),
+    }),
   },
-)
+  unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: ownAttributes,
+  ofCluster: { stays: 'an exporter loses the scope of a cluster that leaves' },
+})
 
 const mutation = { roles: mirrorWriters, rateLimit: mutationRate }
 const view = { roles: mirrorReaders }
@@ -58,12 +49,11 @@ const entity = '/config/ipfix-exporters/{extId}'
 export const ipfixExporterOperations = {
   listIpfixExporters: list('/config/ipfix-exporters', IpfixExporter, {
     ...view,
-    rateLimit: listRate,
     filter: ['collectorIp', 'extId', 'name'],
     orderby: ['collectorIp', 'name'],
   }),
   createIpfixExporter: create('/config/ipfix-exporters', IpfixExporter, mutation),
-  getIpfixExporterById: get(entity, IpfixExporter, { ...view, rateLimit: getRate }),
-  updateIpfixExporterById: update(entity, IpfixExporter, { ...mutation, ifMatch: 'required' }),
+  getIpfixExporterById: get(entity, IpfixExporter, view),
+  updateIpfixExporterById: update(entity, IpfixExporter, mutation),
   deleteIpfixExporterById: remove(entity, IpfixExporter, mutation),
 }

@@ -3,7 +3,7 @@ import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { HighAvailabilityGroup } from './gateway.ts'
-import { gatewayReaders, gatewayWriters, getRate, listRate, mutationRate } from './roles.ts'
+import { gatewayReaders, gatewayWriters, mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPConfig, nameText, ownAttributes, State } from './shapes.ts'
 
 /** References of the remote side name entities of the other manager, or a remote gateway of this one. */
@@ -27,9 +27,8 @@ const HighAvailabilityStatus = s.object('networking.v4.config.HighAvailabilitySt
   errorDetails: s.optional(s.text()),
 })
 
-export const Layer2Stretch = resource(
-  'networking.v4.config.Layer2Stretch',
-  {
+export const Layer2Stretch = resource('networking.v4.config.Layer2Stretch', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     connectionType: s.immutable(s.enumeration(['VPN', 'VXLAN'])),
@@ -52,35 +51,31 @@ export const Layer2Stretch = resource(
     highAvailabilityStatus: s.readOnly(HighAvailabilityStatus),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    iamNoun: 'Layer2_Stretch',
-    title: 'layer-2 stretch',
-    internal: {
-      subnetExtId: s.referenceTo('Subnet'),
-      /** VPN. */
-      vpnConnectionExtId: s.optional(s.referenceTo('VpnConnection')),
-      /** VXLAN. */
-      gatewayExtId: s.optional(s.referenceTo('Gateway')),
-      /** Absent: the remote VTEP gateway is an entity of the other manager. */
-      remoteGatewayExtId: s.optional(s.referenceTo('Gateway')),
-      /** Addresses of a VTEP gateway of the other manager. */
-      remoteVteps: s.optional(s.arrayOf(s.text())),
-      /** The remote subnet had it when the stretch was created. */
-      remoteIpConfig: s.arrayOf(IPConfig, { maxItems: 1 }),
-      createdAt: s.timestamp(),
-      change: s.optional(changeHolding({ name: s.optional(s.text()), interfaceAddress: s.optional(IPAddress) })),
-    },
-    unique: [
-      { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
-      { fields: ['subnetExtId'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
-    ],
-    iam: { name: 'layer2_stretch', attributes: { ...ownAttributes } },
-    rel: 'networking:config:layer2-stretch',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
-    ofCluster: { stays: 'a stretch stays with its gateways' },
+  iamNoun: 'Layer2_Stretch',
+  title: 'layer-2 stretch',
+  internal: {
+    subnetExtId: s.referenceTo('Subnet'),
+    /** VPN. */
+    vpnConnectionExtId: s.optional(s.referenceTo('VpnConnection')),
+    /** VXLAN. */
+    gatewayExtId: s.optional(s.referenceTo('Gateway')),
+    /** Absent: the remote VTEP gateway is an entity of the other manager. */
+    remoteGatewayExtId: s.optional(s.referenceTo('Gateway')),
+    /** Addresses of a VTEP gateway of the other manager. */
+    remoteVteps: s.optional(s.arrayOf(s.text())),
+    /** The remote subnet had it when the stretch was created. */
+    remoteIpConfig: s.arrayOf(IPConfig, { maxItems: 1 }),
+    createdAt: s.timestamp(),
+    change: changeHolding({ name: s.optional(s.text()), interfaceAddress: s.optional(IPAddress) }),
   },
-)
+  unique: [
+    { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+    { fields: ['subnetExtId'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+  ],
+  iam: ownAttributes,
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  ofCluster: { stays: 'a stretch stays with its gateways' },
+})
 
 const view = { roles: gatewayReaders }
 const mutation = { roles: gatewayWriters, rateLimit: mutationRate }
@@ -89,12 +84,11 @@ const entity = '/config/layer2-stretches/{extId}'
 export const layer2StretchOperations = {
   listLayer2Stretches: list('/config/layer2-stretches', Layer2Stretch, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'name', 'vni'],
     orderby: ['name', 'vni'],
   }),
   createLayer2Stretch: create('/config/layer2-stretches', Layer2Stretch, mutation),
-  getLayer2StretchById: get(entity, Layer2Stretch, { ...view, rateLimit: getRate }),
-  updateLayer2StretchById: update(entity, Layer2Stretch, { ...mutation, ifMatch: 'required' }),
+  getLayer2StretchById: get(entity, Layer2Stretch, view),
+  updateLayer2StretchById: update(entity, Layer2Stretch, mutation),
   deleteLayer2StretchById: remove(entity, Layer2Stretch, mutation),
 }

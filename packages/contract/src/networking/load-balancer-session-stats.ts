@@ -1,9 +1,9 @@
 /** Traffic of a load balancer. Source: catalogue networking.json; behaviour networking.md 1.14, 3.3. */
-import { baseFields, perSecond, read } from '../operation.ts'
+import { baseFields, read } from '../operation.ts'
 import * as s from '../schema.ts'
 import { LoadBalancerSession } from './load-balancer-session.ts'
 import { routingReaders } from './roles.ts'
-import { sampledQuery, samples, statType } from './sampled.ts'
+import { sampledRead, samples, statType } from './sampled.ts'
 
 /** Whole numbers. */
 const traffic = { numBytes: samples(), numPackets: samples(), numRequests: samples() }
@@ -23,10 +23,7 @@ export const LoadBalancerSessionStats = s.object('networking.v4.stats.LoadBalanc
 export const loadBalancerSessionStatsOperations = {
   getLoadBalancerSessionStats: read('/stats/load-balancer-sessions/{extId}', LoadBalancerSessionStats, {
     of: LoadBalancerSession,
-    iam: 'View_Load_Balancer_Session_Stats',
     roles: routingReaders,
-    rateLimit: perSecond(2, 2, 4),
-    query: sampledQuery,
-    select: ['extId', 'links', 'listenerStats', 'statType', 'targetStats', 'tenantId'],
+    ...sampledRead(LoadBalancerSessionStats),
   }),
 }

@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { getRate, listRate, mutationRate, routingReaders, vpcWriters } from './roles.ts'
+import { mutationRate, routingReaders, vpcWriters } from './roles.ts'
 import { PortRange } from './routing-policy.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
@@ -43,9 +43,8 @@ export const CategoryTarget = s.object('networking.v4.config.CategoryTarget', {
   nics: s.readOnly(s.arrayOf(NicTarget)),
 })
 
-export const LoadBalancerSession = resource(
-  'networking.v4.config.LoadBalancerSession',
-  {
+export const LoadBalancerSession = resource('networking.v4.config.LoadBalancerSession', {
+  fields: {
     name: nameText(),
     description: descriptionText(),
     vpcReference: s.immutable(s.referenceTo('Vpc')),
@@ -64,28 +63,18 @@ export const LoadBalancerSession = resource(
     }),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    title: 'load balancer session',
-    internal: {
-      createdAt: s.optional(s.timestamp()),
-      change: s.optional(
-        changeHolding({
-          name: s.optional(s.text()),
-          vpcReference: s.optional(s.uuid()),
-          listener: s.optional(Listener),
-        }),
-      ),
-    },
-    unique: [{ fields: ['vpcReference', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: {
-      name: 'load_balancer_session',
-      attributes: { ...ownAttributes, vpc_uuid: 'vpcReference' },
-    },
-    rel: 'networking:config:load-balancer-session',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  internal: {
+    createdAt: s.optional(s.timestamp()),
+    change: changeHolding({
+      name: s.optional(s.text()),
+      vpcReference: s.optional(s.uuid()),
+      listener: s.optional(Listener),
+    }),
   },
-)
+  unique: [{ fields: ['vpcReference', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: { ...ownAttributes, vpc_uuid: 'vpcReference' },
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+})
 
 const mutation = { roles: vpcWriters, rateLimit: mutationRate }
 const view = { roles: routingReaders }
@@ -98,13 +87,12 @@ const entity = '/config/load-balancer-sessions/{extId}'
 export const loadBalancerSessionOperations = {
   listLoadBalancerSessions: list('/config/load-balancer-sessions', LoadBalancerSession, {
     ...view,
-    rateLimit: listRate,
     filter: names('extId, listener/virtualIP/ipAddress/ipv4/value, name, type, vpcReference'),
     orderby: ['name'],
     select: selectable,
   }),
   createLoadBalancerSession: create('/config/load-balancer-sessions', LoadBalancerSession, mutation),
-  getLoadBalancerSessionById: get(entity, LoadBalancerSession, { ...view, rateLimit: getRate, select: selectable }),
-  updateLoadBalancerSessionById: update(entity, LoadBalancerSession, { ...mutation, ifMatch: 'required' }),
+  getLoadBalancerSessionById: get(entity, LoadBalancerSession, { ...view, select: selectable }),
+  updateLoadBalancerSessionById: update(entity, LoadBalancerSession, mutation),
   deleteLoadBalancerSessionById: remove(entity, LoadBalancerSession, mutation),
 }

@@ -1,12 +1,11 @@
 /** For VPCs, overlays, advanced VLANs. Source: catalogue networking.json; behaviour networking.md 1.20, 2. */
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
-import { controllerReaders, controllerWriters, getRate, listRate, slowMutationRate } from './roles.ts'
+import { controllerReaders, controllerWriters, slowMutationRate } from './roles.ts'
 import { Change, EntityMetadata } from './shapes.ts'
 
-export const NetworkController = resource(
-  'networking.v4.config.NetworkController',
-  {
+export const NetworkController = resource('networking.v4.config.NetworkController', {
+  fields: {
     /** Default stack of new VLAN subnets. */
     defaultVlanStack: s.withDefault(s.enumeration(['ADVANCED', 'LEGACY']), 'LEGACY'),
     vpcGlobalConfig: s.withDefault(
@@ -23,32 +22,22 @@ export const NetworkController = resource(
     minimumNOSVersion: s.readOnly(s.text()),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      change: s.optional(Change),
-      /** Resources that each node of the manager adds; absent for the controller that came with the manager. */
-      growth: s.optional(s.object('', { vcpus: s.integer({ minimum: 0 }), memoryBytes: s.integer({ minimum: 0 }) })),
-    },
-    iam: {
-      name: 'network_controller',
-      attributes: { category_uuid: 'metadata/categoryIds', owner_uuid: 'metadata/ownerReferenceId' },
-    },
-    rel: 'networking:config:network-controller',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING' },
+  internal: {
+    change: s.optional(Change),
+    /** Resources that each node of the manager adds; absent for the controller that came with the manager. */
+    growth: s.optionalObject('', { vcpus: s.integer({ minimum: 0 }), memoryBytes: s.integer({ minimum: 0 }) }),
   },
-)
+  iam: { category_uuid: 'metadata/categoryIds', owner_uuid: 'metadata/ownerReferenceId' },
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING' },
+})
 
 const mutation = { roles: controllerWriters, rateLimit: slowMutationRate }
 const view = { roles: controllerReaders }
 
 export const networkControllerOperations = {
-  listNetworkControllers: list('/config/controllers', NetworkController, { ...view, rateLimit: listRate }),
+  listNetworkControllers: list('/config/controllers', NetworkController, view),
   createNetworkController: create('/config/controllers', NetworkController, mutation),
-  getNetworkControllerById: get('/config/controllers/{extId}', NetworkController, { ...view, rateLimit: getRate }),
-  updateNetworkControllerById: update('/config/controllers/{extId}', NetworkController, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  getNetworkControllerById: get('/config/controllers/{extId}', NetworkController, view),
+  updateNetworkControllerById: update('/config/controllers/{extId}', NetworkController, mutation),
   deleteNetworkControllerById: remove('/config/controllers/{extId}', NetworkController, mutation),
 }

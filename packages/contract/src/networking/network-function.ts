@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
-import { getRate, listRate, mutationRate } from './roles.ts'
+import { mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
 const threshold = () => s.withDefault(s.integer({ minimum: 1, maximum: 64 }), 3)
@@ -32,9 +32,8 @@ const pairs = () => s.arrayOf(NicPair, { minItems: 1, maxItems: 2 })
 /** VMs with NICs in the pairs. */
 const machines = () => s.optional(s.arrayOf(s.referenceTo('Vm')))
 
-export const NetworkFunction = resource(
-  'networking.v4.config.NetworkFunction',
-  {
+export const NetworkFunction = resource('networking.v4.config.NetworkFunction', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     highAvailabilityMode: s.enumeration(['ACTIVE_PASSIVE']),
@@ -45,22 +44,15 @@ export const NetworkFunction = resource(
     nicPairs: pairs(),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    title: 'network function',
-    internal: {
-      vmExtIds: machines(),
-      change: s.optional(
-        changeHolding({ name: s.optional(s.text()), nicPairs: s.optional(pairs()), vmExtIds: machines() }),
-      ),
-    },
-    unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: { name: 'network_function', attributes: ownAttributes },
-    rel: 'networking:config:network-function',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_NETWORK_SECURITY', keepsProductEnabled: true },
-    ofCluster: { stays: 'its NIC pairs may be on several clusters' },
+  internal: {
+    vmExtIds: machines(),
+    change: changeHolding({ name: s.optional(s.text()), nicPairs: s.optional(pairs()), vmExtIds: machines() }),
   },
-)
+  unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: ownAttributes,
+  gate: { product: 'FLOW_NETWORK_SECURITY', keepsProductEnabled: true },
+  ofCluster: { stays: 'its NIC pairs may be on several clusters' },
+})
 
 const readers: readonly RoleName[] = names(`
   Account Owner, Administrator, Network Infra Admin, Network Policy Admin, Network Policy Author,
@@ -78,12 +70,11 @@ const one = `${functions}/{extId}` as const
 export const networkFunctionOperations = {
   listNetworkFunctions: list(functions, NetworkFunction, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'name', 'trafficForwardingMode'],
     orderby: ['name', 'trafficForwardingMode'],
   }),
   createNetworkFunction: create(functions, NetworkFunction, mutation),
-  getNetworkFunctionById: get(one, NetworkFunction, { ...view, rateLimit: getRate }),
-  updateNetworkFunctionById: update(one, NetworkFunction, { ...mutation, ifMatch: 'required' }),
+  getNetworkFunctionById: get(one, NetworkFunction, view),
+  updateNetworkFunctionById: update(one, NetworkFunction, mutation),
   deleteNetworkFunctionById: remove(one, NetworkFunction, mutation),
 }

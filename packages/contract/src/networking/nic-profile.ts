@@ -3,12 +3,11 @@ import { names } from '../names.ts'
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
-import { getRate, listRate, slowMutationRate, switchReaders } from './roles.ts'
+import { slowMutationRate, switchReaders } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
-export const NicProfile = resource(
-  'networking.v4.config.NicProfile',
-  {
+export const NicProfile = resource('networking.v4.config.NicProfile', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     /** PCI ids of vendor and device: `15b3:1017`. */
@@ -34,23 +33,17 @@ export const NicProfile = resource(
     ),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    title: 'NIC profile',
-    iamNoun: 'NIC_Profile',
-    internal: {
-      associations: s.optional(
-        s.arrayOf(s.object('', { hostNicExtId: s.uuid(), hostExtId: s.referenceTo('Host'), nicName: s.text() })),
-      ),
-      /** The host NIC that is being associated. */
-      change: s.optional(changeHolding({ name: s.optional(s.text()), hostNicExtId: s.optional(s.uuid()) })),
-    },
-    unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: { name: 'nic_profile', attributes: ownAttributes },
-    rel: 'networking:config:nic-profile',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    ofCluster: { stays: 'a profile keeps the clusters of its host NICs registered' },
+  internal: {
+    associations: s.optional(
+      s.arrayOf(s.object('', { hostNicExtId: s.uuid(), hostExtId: s.referenceTo('Host'), nicName: s.text() })),
+    ),
+    /** The host NIC that is being associated. */
+    change: changeHolding({ name: s.optional(s.text()), hostNicExtId: s.optional(s.uuid()) }),
   },
-)
+  unique: [{ fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: ownAttributes,
+  ofCluster: { stays: 'a profile keeps the clusters of its host NICs registered' },
+})
 
 const HostNicSpec = s.object('networking.v4.config.HostNic', { hostNicExtId: s.uuid() })
 
@@ -67,14 +60,13 @@ const one = `${profiles}/{extId}` as const
 export const nicProfileOperations = {
   listNicProfiles: list(profiles, NicProfile, {
     ...view,
-    rateLimit: listRate,
     filter: [...ordered, 'extId'],
     orderby: ordered,
     select: selectable,
   }),
   createNicProfile: create(profiles, NicProfile, mutation),
-  getNicProfileById: get(one, NicProfile, { ...view, rateLimit: getRate }),
-  updateNicProfileById: update(one, NicProfile, { ...mutation, ifMatch: 'required' }),
+  getNicProfileById: get(one, NicProfile, view),
+  updateNicProfileById: update(one, NicProfile, mutation),
   deleteNicProfileById: remove(one, NicProfile, mutation),
   associateHostNicToNicProfile: action(`${one}/$actions/associate-host-nic`, {
     ...mutation,

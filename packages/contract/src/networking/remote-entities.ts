@@ -5,7 +5,7 @@
 import { get, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { HighAvailabilityGroup } from './gateway.ts'
-import { gatewayReaders, getRate, listRate } from './roles.ts'
+import { gatewayReaders } from './roles.ts'
 import { EntityMetadata, IPSubnet, Status } from './shapes.ts'
 import { Subnet } from './subnet.ts'
 import { DpdConfig, IpsecConfig, QosConfig } from './vpn-connection.ts'
@@ -18,13 +18,11 @@ const place = {
   vpcName: s.optional(s.text()),
   metadata: s.optional(EntityMetadata),
 } as const
-const notStored = { derived: true, notFound: 'NETWORKING_ENTITY_NOT_FOUND' } as const
 
 const { fields } = Subnet.schema
 
-export const RemoteSubnet = resource(
-  'networking.v4.config.RemoteSubnet',
-  {
+export const RemoteSubnet = resource('networking.v4.config.RemoteSubnet', {
+  fields: {
     ...place,
     name: s.optional(s.text()),
     description: s.optional(s.text({ multiline: true })),
@@ -51,12 +49,11 @@ export const RemoteSubnet = resource(
     migrationState: fields.migrationState,
     layer2StretchReference: fields.layer2StretchReference,
   },
-  notStored,
-)
+  derived: true,
+})
 
-export const RemoteVpnConnection = resource(
-  'networking.v4.config.RemoteVpnConnection',
-  {
+export const RemoteVpnConnection = resource('networking.v4.config.RemoteVpnConnection', {
+  fields: {
     ...place,
     name: s.text(),
     description: s.optional(s.text({ multiline: true })),
@@ -73,12 +70,11 @@ export const RemoteVpnConnection = resource(
     advertisedPrefixes: s.optional(s.arrayOf(IPSubnet)),
     learnedPrefixes: s.optional(s.arrayOf(IPSubnet)),
   },
-  { ...notStored, iamNoun: 'Remote_VPN_Connection', title: 'remote VPN connection' },
-)
+  derived: true,
+})
 
-export const RemoteVtepGateway = resource(
-  'networking.v4.config.RemoteVtepGateway',
-  {
+export const RemoteVtepGateway = resource('networking.v4.config.RemoteVtepGateway', {
+  fields: {
     ...place,
     name: s.optional(s.text()),
     vxlanPort: s.optional(s.integer()),
@@ -87,30 +83,24 @@ export const RemoteVtepGateway = resource(
     isLocal: s.optional(s.boolean()),
     highAvailabilityGroup: s.optional(HighAvailabilityGroup),
   },
-  { ...notStored, iamNoun: 'Remote_VTEP_Gateway', title: 'remote VTEP gateway' },
-)
+  derived: true,
+})
 
 const compared = ['clusterReference', 'extId', 'name', 'vpcReference']
-const single = { roles: gatewayReaders, rateLimit: getRate }
-const several = { roles: gatewayReaders, rateLimit: listRate, filter: compared, orderby: compared }
+const view = { roles: gatewayReaders }
+const several = { ...view, filter: compared, orderby: compared }
 const at = <const N extends string>(name: N) => `/config/clusters/{clusterExtId}/${name}` as const
 const answered = (name: string) => ({ envelope: `networking.v4.config.${name}ApiResponse` })
 
 export const remoteEntityOperations = {
-  listRemoteSubnetsByClusterId: list(at('remote-subnets'), RemoteSubnet, {
-    ...several,
-    ...answered('ListRemoteSubnets'),
-  }),
-  getRemoteSubnetForClusterById: get(`${at('remote-subnets')}/{extId}`, RemoteSubnet, {
-    ...single,
-    ...answered('GetRemoteSubnet'),
-  }),
+  listRemoteSubnetsByClusterId: list(at('remote-subnets'), RemoteSubnet, several),
+  getRemoteSubnetForClusterById: get(`${at('remote-subnets')}/{extId}`, RemoteSubnet, view),
   listRemoteVpnConnectionsByClusterId: list(at('remote-vpn-connections'), RemoteVpnConnection, {
     ...several,
     ...answered('RemoteVpnConnectionList'),
   }),
   getRemoteVpnConnectionForClusterById: get(`${at('remote-vpn-connections')}/{extId}`, RemoteVpnConnection, {
-    ...single,
+    ...view,
     ...answered('RemoteVpnConnection'),
   }),
   listRemoteVtepGatewaysByClusterId: list(at('remote-vtep-gateways'), RemoteVtepGateway, {
@@ -118,7 +108,7 @@ export const remoteEntityOperations = {
     ...answered('RemoteVtepGatewayList'),
   }),
   getRemoteVtepGatewayForClusterById: get(`${at('remote-vtep-gateways')}/{extId}`, RemoteVtepGateway, {
-    ...single,
+    ...view,
     ...answered('RemoteVtepGateway'),
   }),
 }

@@ -3,20 +3,16 @@ import { action, list, perSecond, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { listRate, subnetReaders } from './roles.ts'
+import { subnetReaders } from './roles.ts'
 import { Subnet } from './subnet.ts'
 
-export const ReservedIp = resource(
-  'networking.v4.config.ReservedIp',
-  { ipv4Address: s.optional(s.text()), clientContext: s.optional(s.text({ maxLength: 256 })) },
-  {
-    title: 'reserved address',
-    derived: true,
-    internal: { subnetExtId: s.uuid() },
-    parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-  },
-)
+export const ReservedIp = resource('networking.v4.config.ReservedIp', {
+  fields: { ipv4Address: s.optional(s.text()), clientContext: s.optional(s.text({ maxLength: 256 })) },
+  title: 'reserved address',
+  derived: true,
+  internal: { subnetExtId: s.uuid() },
+  parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
+})
 
 const chosenAddresses = {
   startIpAddress: s.optional(IPAddress),
@@ -44,7 +40,6 @@ export const reservedIpOperations = {
     envelope: 'networking.v4.config.ListSubnetReservedIpsApiResponse',
     iam: 'View_Subnet',
     roles: subnetReaders,
-    rateLimit: listRate,
     filter: ['clientContext', 'extId', 'ipv4Address'],
     // `ipv4Address` orders numerically.
     orderby: ['clientContext', 'extId', 'ipv4Address'],

@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { Nexthop } from './bgp-route.ts'
-import { bgpReaders, getRate, listRate, mutationRate } from './roles.ts'
+import { bgpReaders, mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPSubnet, nameText } from './shapes.ts'
 
 /** Derived from destination and nexthop: equal routes are refused, and a nexthop in use is not deleted. */
@@ -13,9 +13,8 @@ const held = {
   connectionReference: s.optional(s.referenceTo('VpnConnection')),
 }
 
-export const Route = resource(
-  'networking.v4.config.Route',
-  {
+export const Route = resource('networking.v4.config.Route', {
+  fields: {
     name: s.optional(nameText()),
     description: s.optional(descriptionText()),
     routeType: s.immutable(s.enumeration(['DYNAMIC', 'LOCAL', 'STATIC'])),
@@ -28,17 +27,13 @@ export const Route = resource(
     externalRoutingDomainReference: s.optional(s.uuid()),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    iamNoun: 'Route_Table_Route',
-    internal: { ...held, change: s.optional(changeHolding(held)) },
-    parent: { param: 'routeTableExtId', kind: 'RouteTable', field: 'routeTableReference' },
-    unique: [{ fields: ['routeTableReference', 'destinationAndNexthop'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    indexed: ['vpcReference'],
-    rel: 'networking:config:route',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
-  },
-)
+  iamNoun: 'Route_Table_Route',
+  internal: { ...held, change: changeHolding(held) },
+  parent: { param: 'routeTableExtId', kind: 'RouteTable', field: 'routeTableReference' },
+  unique: [{ fields: ['routeTableReference', 'destinationAndNexthop'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  indexed: ['vpcReference'],
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+})
 
 const routes = '/config/route-tables/{routeTableExtId}/routes'
 const view = { roles: bgpReaders }
@@ -47,8 +42,6 @@ const mutation = { roles: names('Platform Admin, Super Admin, VPC Admin'), rateL
 export const routeOperations = {
   listRoutesByRouteTableId: list(routes, Route, {
     ...view,
-    envelope: 'networking.v4.config.ListRoutesApiResponse',
-    rateLimit: listRate,
     filter: names(`
       destination, extId, externalRoutingDomainReference, isActive, name, nexthop/nexthopName, nexthop/nexthopReference,
       nexthop/nexthopType, priority, routeTableReference, routeType, vpcReference
@@ -56,14 +49,7 @@ export const routeOperations = {
     orderby: names('isActive, name, priority, routeType'),
   }),
   createRouteForRouteTable: create(routes, Route, mutation),
-  getRouteForRouteTableById: get(`${routes}/{extId}`, Route, {
-    ...view,
-    envelope: 'networking.v4.config.GetRouteApiResponse',
-    rateLimit: getRate,
-  }),
-  updateRouteForRouteTableById: update(`${routes}/{extId}`, Route, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  getRouteForRouteTableById: get(`${routes}/{extId}`, Route, view),
+  updateRouteForRouteTableById: update(`${routes}/{extId}`, Route, mutation),
   deleteRouteForRouteTableById: remove(`${routes}/{extId}`, Route, mutation),
 }

@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { getRate, listRate, mutationRate, routingReaders, vpcWriters } from './roles.ts'
+import { mutationRate, routingReaders, vpcWriters } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPSubnet, nameText } from './shapes.ts'
 
 const port = () => s.integer({ minimum: 0, maximum: 65535 })
@@ -63,9 +63,8 @@ export const RoutingPolicyRule = s.object('networking.v4.config.RoutingPolicyRul
 const VpcName = s.object('networking.v4.config.VpcName', { name: s.readOnly(s.text()) })
 const VpcNameProjection = s.object('networking.v4.config.VpcNameProjection', { name: s.readOnly(s.text()) })
 
-export const RoutingPolicy = resource(
-  'networking.v4.config.RoutingPolicy',
-  {
+export const RoutingPolicy = resource('networking.v4.config.RoutingPolicy', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     priority: s.integer({ minimum: 1, maximum: 1000 }),
@@ -74,24 +73,15 @@ export const RoutingPolicy = resource(
     policies: s.arrayOf(RoutingPolicyRule, { minItems: 1, maxItems: 1 }),
     metadata: s.readOnly(EntityMetadata),
   },
-  {
-    internal: {
-      change: s.optional(
-        changeHolding({
-          priority: s.optional(s.integer()),
-        }),
-      ),
-    },
-    unique: [{ fields: ['vpcExtId', 'priority'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: {
-      name: 'routing_policy',
-      attributes: { name: 'name', owner_uuid: 'metadata/ownerReferenceId', vpc_uuid: 'vpcExtId' },
-    },
-    rel: 'networking:config:routing-policy',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  internal: {
+    change: changeHolding({
+      priority: s.optional(s.integer()),
+    }),
   },
-)
+  unique: [{ fields: ['vpcExtId', 'priority'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: { name: 'name', owner_uuid: 'metadata/ownerReferenceId', vpc_uuid: 'vpcExtId' },
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+})
 
 /** Resets the counters of one policy, or of all policies of the VPC. */
 export const RoutingPolicyClearCountersSpec = s.object('networking.v4.stats.RoutingPolicyClearCountersSpec', {
@@ -106,7 +96,6 @@ const view = { roles: routingReaders }
 export const routingPolicyOperations = {
   listRoutingPolicies: list('/config/routing-policies', RoutingPolicy, {
     ...view,
-    rateLimit: listRate,
     filter: names(`
       extId, name, policies/policyAction/actionType, policies/policyMatch/protocolType, policies/policyMatch/source,
       priority, vpcExtId
@@ -117,11 +106,8 @@ export const routingPolicyOperations = {
     expandedType: 'networking.v4.config.RoutingPolicyProjection',
   }),
   createRoutingPolicy: create('/config/routing-policies', RoutingPolicy, mutation),
-  getRoutingPolicyById: get('/config/routing-policies/{extId}', RoutingPolicy, { ...view, rateLimit: getRate }),
-  updateRoutingPolicyById: update('/config/routing-policies/{extId}', RoutingPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  getRoutingPolicyById: get('/config/routing-policies/{extId}', RoutingPolicy, view),
+  updateRoutingPolicyById: update('/config/routing-policies/{extId}', RoutingPolicy, mutation),
   deleteRoutingPolicyById: remove('/config/routing-policies/{extId}', RoutingPolicy, mutation),
   clearRoutingPolicyCounters: action('/stats/routing-policies/$actions/clear', {
     ...mutation,

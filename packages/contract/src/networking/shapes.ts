@@ -40,22 +40,18 @@ export const IPv6Pool = s.object('networking.v4.config.IPv6Pool', { startIp: IPv
 
 /** At least one family. */
 export const IPConfig = s.object('networking.v4.config.IPConfig', {
-  ipv4: s.optional(
-    s.object('networking.v4.config.IPv4Config', {
-      ipSubnet: IPv4Subnet,
-      defaultGatewayIp: s.optional(IPv4Address),
-      dhcpServerAddress: s.optional(IPv4Address),
-      poolList: s.optional(s.arrayOf(IPv4Pool, { maxItems: 255 })),
-    }),
-  ),
-  ipv6: s.optional(
-    s.object('networking.v4.config.IPv6Config', {
-      ipSubnet: IPv6Subnet,
-      defaultGatewayIp: s.optional(IPv6Address),
-      dhcpServerAddress: s.optional(IPv6Address),
-      poolList: s.optional(s.arrayOf(IPv6Pool, { maxItems: 255 })),
-    }),
-  ),
+  ipv4: s.optionalObject('networking.v4.config.IPv4Config', {
+    ipSubnet: IPv4Subnet,
+    defaultGatewayIp: s.optional(IPv4Address),
+    dhcpServerAddress: s.optional(IPv4Address),
+    poolList: s.optional(s.arrayOf(IPv4Pool, { maxItems: 255 })),
+  }),
+  ipv6: s.optionalObject('networking.v4.config.IPv6Config', {
+    ipSubnet: IPv6Subnet,
+    defaultGatewayIp: s.optional(IPv6Address),
+    dhcpServerAddress: s.optional(IPv6Address),
+    poolList: s.optional(s.arrayOf(IPv6Pool, { maxItems: 255 })),
+  }),
 })
 
 export const State = s.enumeration(['UP', 'DOWN', 'RECOVERY_STARTED', 'RECOVERY_IN_PROGRESS', 'RECOVERY_COMPLETED'])
@@ -78,4 +74,4 @@ const changeFields = { taskExtId: s.uuid(), verb: s.enumeration(['create', 'upda
 /** The running task of the row; internal. Written with the task, so that concurrent requests cannot both start one. */
 export const Change = s.object('', changeFields)
 /** With values that the update will store; they are reserved while the task runs. */
-export const changeHolding = <const F extends s.Fields>(held: F) => s.object('', { ...changeFields, ...held })
+export const changeHolding = <const F extends s.Fields>(held: F) => s.optionalObject('', { ...changeFields, ...held })

@@ -4,7 +4,7 @@ import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { Layer2Stretch } from './layer2-stretch.ts'
-import { getRate, listRate, mutationRate, subnetReaders } from './roles.ts'
+import { mutationRate, subnetReaders } from './roles.ts'
 import {
   changeHolding,
   descriptionText,
@@ -44,9 +44,8 @@ export const IPUsage = s.object('networking.v4.config.IPUsage', {
   ),
 })
 
-export const Subnet = resource(
-  'networking.v4.config.Subnet',
-  {
+export const Subnet = resource('networking.v4.config.Subnet', {
+  fields: {
     // A body may contain only the stored value.
     extId: s.immutable(s.readOnly(s.uuid())),
     name: nameText(),
@@ -88,30 +87,21 @@ export const Subnet = resource(
     layer2StretchReference: s.readOnly(Layer2Stretch.schema),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      /** OVERLAY: unique in the deployment; never shown. */
-      vni: s.optional(s.integer({ minimum: 4096, maximum: 16777215 })),
-      change: s.optional(
-        changeHolding({
-          /** The value that a running update will set; until it ends, addresses must fit both. */
-          ipConfig: s.optional(s.arrayOf(IPConfig, { maxItems: 1 })),
-          isNatEnabled: s.optional(s.boolean()),
-        }),
-      ),
-    },
-    unique: [{ fields: ['vni'] }],
-    iam: {
-      name: 'subnet',
-      attributes: { ...ownAttributes, cluster_uuid: 'clusterReference', type: 'subnetType', vpc_uuid: 'vpcReference' },
-    },
-    associationType: 'SUBNET',
-    rel: 'networking:config:subnet',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true, where: { subnetType: 'OVERLAY' } },
-    ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
+  internal: {
+    /** OVERLAY: unique in the deployment; never shown. */
+    vni: s.optional(s.integer({ minimum: 4096, maximum: 16777215 })),
+    change: changeHolding({
+      /** The value that a running update will set; until it ends, addresses must fit both. */
+      ipConfig: s.optional(s.arrayOf(IPConfig, { maxItems: 1 })),
+      isNatEnabled: s.optional(s.boolean()),
+    }),
   },
-)
+  unique: [{ fields: ['vni'] }],
+  iam: { ...ownAttributes, cluster_uuid: 'clusterReference', type: 'subnetType', vpc_uuid: 'vpcReference' },
+  associationType: 'SUBNET',
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true, where: { subnetType: 'OVERLAY' } },
+  ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
+})
 
 const view = { iam: 'View_Subnet', roles: subnetReaders }
 const mutation = {
@@ -122,7 +112,6 @@ const mutation = {
 export const subnetOperations = {
   listSubnets: list('/config/subnets', Subnet, {
     ...view,
-    rateLimit: listRate,
     filter: ['clusterReference', 'extId', 'isExternal', 'name', 'subnetType', 'vpcReference'],
     orderby: ['name'],
     select: names(`
@@ -140,7 +129,7 @@ export const subnetOperations = {
     roles: names('Account Owner, Administrator, Network Infra Admin, Platform Admin, Super Admin, User, VPC Admin'),
     rateLimit: mutationRate,
   }),
-  getSubnetById: get('/config/subnets/{extId}', Subnet, { ...view, rateLimit: getRate }),
-  updateSubnetById: update('/config/subnets/{extId}', Subnet, { ...mutation, ifMatch: 'required' }),
+  getSubnetById: get('/config/subnets/{extId}', Subnet, view),
+  updateSubnetById: update('/config/subnets/{extId}', Subnet, mutation),
   deleteSubnetById: remove('/config/subnets/{extId}', Subnet, mutation),
 }

@@ -1,7 +1,7 @@
 /** Copies of the traffic of NICs, for analysis. Source: catalogue networking.json; behaviour networking.md 1.16, 2. */
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
-import { getRate, listRate, mirrorReaders, mirrorWriters, mutationRate } from './roles.ts'
+import { mirrorReaders, mirrorWriters, mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes } from './shapes.ts'
 
 const port = {
@@ -19,9 +19,8 @@ export const TrafficMirrorSourcePort = s.object('networking.v4.config.TrafficMir
 const destinations = () => s.arrayOf(TrafficMirrorPort, { minItems: 1, maxItems: 2 })
 const one = () => s.optional(s.arrayOf(s.uuid(), { minItems: 1, maxItems: 1 }))
 
-export const TrafficMirror = resource(
-  'networking.v4.config.TrafficMirror',
-  {
+export const TrafficMirror = resource('networking.v4.config.TrafficMirror', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     isEnabled: s.withDefault(s.boolean(), true),
@@ -37,30 +36,23 @@ export const TrafficMirror = resource(
     stateMessage: s.readOnly(s.text({ multiline: true })),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    title: 'traffic mirror',
-    internal: {
-      createdAt: s.optional(s.timestamp()),
-      hostExtId: s.uuid(),
-      clusterExtId: s.uuid(),
-      change: s.optional(
-        changeHolding({
-          name: s.optional(s.text()),
-          hostExtId: s.optional(s.uuid()),
-          destinationList: s.optional(destinations()),
-        }),
-      ),
-    },
-    indexed: ['hostExtId'],
-    // Requests compare all names. A cluster may bring a mirror with the name of another one.
-    unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: { name: 'traffic_mirror', attributes: ownAttributes },
-    rel: 'networking:config:traffic-mirror',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
-    gate: { product: 'FLOW_NETWORK_SECURITY', keepsProductEnabled: true },
+  internal: {
+    createdAt: s.optional(s.timestamp()),
+    hostExtId: s.uuid(),
+    clusterExtId: s.uuid(),
+    change: changeHolding({
+      name: s.optional(s.text()),
+      hostExtId: s.optional(s.uuid()),
+      destinationList: s.optional(destinations()),
+    }),
   },
-)
+  indexed: ['hostExtId'],
+  // Requests compare all names. A cluster may bring a mirror with the name of another one.
+  unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: ownAttributes,
+  ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
+  gate: { product: 'FLOW_NETWORK_SECURITY', keepsProductEnabled: true },
+})
 
 const mutation = { roles: mirrorWriters, rateLimit: mutationRate }
 const view = { roles: mirrorReaders }
@@ -69,12 +61,11 @@ const entity = '/config/traffic-mirrors/{extId}'
 export const trafficMirrorOperations = {
   listTrafficMirrors: list('/config/traffic-mirrors', TrafficMirror, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'isEnabled', 'name'],
     orderby: ['name'],
   }),
   createTrafficMirror: create('/config/traffic-mirrors', TrafficMirror, mutation),
-  getTrafficMirrorById: get(entity, TrafficMirror, { ...view, rateLimit: getRate }),
-  updateTrafficMirrorById: update(entity, TrafficMirror, { ...mutation, ifMatch: 'required' }),
+  getTrafficMirrorById: get(entity, TrafficMirror, view),
+  updateTrafficMirrorById: update(entity, TrafficMirror, mutation),
   deleteTrafficMirrorById: remove(entity, TrafficMirror, mutation),
 }

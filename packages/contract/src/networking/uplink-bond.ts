@@ -1,13 +1,11 @@
 /** The uplinks of a virtual switch on a host; not stored. Source: catalogue networking.json; behaviour networking.md 1.18, 2. */
 import { get, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
-import { getRate, listRate } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 import { switchReaders } from './virtual-switch.ts'
 
-export const UplinkBond = resource(
-  'networking.v4.config.UplinkBond',
-  {
+export const UplinkBond = resource('networking.v4.config.UplinkBond', {
+  fields: {
     name: s.readOnly(s.text()),
     type: s.readOnly(s.enumeration(['ACTIVE_BACKUP', 'BALANCE_SLB', 'BALANCE_TCP'])),
     clusterReference: s.readOnly(s.uuid()),
@@ -23,17 +21,16 @@ export const UplinkBond = resource(
     lacpStatus: s.readOnly(s.enumeration(['CONFIGURED', 'NEGOTIATED', 'NIL'])),
     metadata: s.readOnly(EntityMetadata),
   },
-  { title: 'uplink bond', derived: true, notFound: 'NETWORKING_ENTITY_NOT_FOUND' },
-)
+  derived: true,
+})
 
 const view = { roles: switchReaders, deployments: ['on-prem'] } as const
 
 export const uplinkBondOperations = {
   listUplinkBonds: list('/config/uplink-bonds', UplinkBond, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'hostReference'],
     orderby: ['name'],
   }),
-  getUplinkBondById: get('/config/uplink-bonds/{extId}', UplinkBond, { ...view, rateLimit: getRate }),
+  getUplinkBondById: get('/config/uplink-bonds/{extId}', UplinkBond, view),
 }

@@ -4,7 +4,7 @@ import { create, get, list, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { IPv4Address } from '../shapes.ts'
-import { controllerWriters, getRate, listRate, slowMutationRate } from './roles.ts'
+import { controllerWriters, slowMutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPv4Subnet, nameText, ownAttributes } from './shapes.ts'
 
 const vlan = () => s.integer({ minimum: 0, maximum: 4095 })
@@ -33,17 +33,14 @@ export const IgmpSpec = s.object('networking.v4.config.IgmpSpec', {
   isSnoopingEnabled: s.withDefault(s.boolean(), false),
   /** Seconds. */
   snoopingTimeout: s.withDefault(s.integer({ minimum: 0 }), 300),
-  querierSpec: s.optional(
-    s.object('networking.v4.config.QuerierSpec', {
-      isQuerierEnabled: s.withDefault(s.boolean(), false),
-      vlanIdList: s.optional(s.arrayOf(vlan())),
-    }),
-  ),
+  querierSpec: s.optionalObject('networking.v4.config.QuerierSpec', {
+    isQuerierEnabled: s.withDefault(s.boolean(), false),
+    vlanIdList: s.optional(s.arrayOf(vlan())),
+  }),
 })
 
-export const VirtualSwitch = resource(
-  'networking.v4.config.VirtualSwitch',
-  {
+export const VirtualSwitch = resource('networking.v4.config.VirtualSwitch', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     bondMode: s.enumeration(['ACTIVE_BACKUP', 'BALANCE_SLB', 'BALANCE_TCP', 'NONE']),
@@ -60,33 +57,23 @@ export const VirtualSwitch = resource(
     hasDeploymentError: s.readOnly(s.boolean()),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    internal: {
-      /** The one cluster of `clusters`, for uniqueness and the header X-Cluster-Id. */
-      clusterExtId: s.uuid(),
-      /** Each NIC as `<host>/eth0`, however the body names it. */
+  internal: {
+    /** The one cluster of `clusters`, for uniqueness and the header X-Cluster-Id. */
+    clusterExtId: s.uuid(),
+    /** Each NIC as `<host>/eth0`, however the body names it. */
+    uplinks: s.optional(s.arrayOf(s.text())),
+    /** With values that the update will store. */
+    change: changeHolding({
+      name: s.optional(s.text()),
       uplinks: s.optional(s.arrayOf(s.text())),
-      /** With values that the update will store. */
-      change: s.optional(
-        changeHolding({
-          name: s.optional(s.text()),
-          uplinks: s.optional(s.arrayOf(s.text())),
-          hostExtIds: s.optional(s.arrayOf(s.uuid())),
-        }),
-      ),
-    },
-    indexed: ['clusterExtId'],
-    unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    iam: {
-      name: 'virtual_switch',
-      attributes: { ...ownAttributes, cluster_uuid: 'clusters/extId' },
-    },
-    title: 'virtual switch',
-    rel: 'networking:config:virtual-switch',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
+      hostExtIds: s.optional(s.arrayOf(s.uuid())),
+    }),
   },
-)
+  indexed: ['clusterExtId'],
+  unique: [{ fields: ['clusterExtId', 'name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  iam: { ...ownAttributes, cluster_uuid: 'clusters/extId' },
+  ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
+})
 
 export const switchReaders: readonly RoleName[] = names(`
   Consumer, Developer, Network Infra Admin, Operator, Platform Admin, Platform Viewer, Project Admin, Super Admin,
@@ -104,21 +91,16 @@ const mutation = {
 export const virtualSwitchOperations = {
   listVirtualSwitches: list('/config/virtual-switches', VirtualSwitch, {
     ...view,
-    rateLimit: listRate,
     clusterId: 'optional',
     filter: ['clusters/extId', 'extId', 'isDefault', 'name'],
     orderby: ['extId', 'isDefault', 'name'],
   }),
   getVirtualSwitchById: get('/config/virtual-switches/{extId}', VirtualSwitch, {
     ...view,
-    rateLimit: getRate,
     // Deprecated; ignored.
     clusterId: 'optional',
   }),
   createVirtualSwitch: create('/config/virtual-switches', VirtualSwitch, { ...mutation, iam: 'Add_Virtual_Switch' }),
-  updateVirtualSwitchById: update('/config/virtual-switches/{extId}', VirtualSwitch, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  updateVirtualSwitchById: update('/config/virtual-switches/{extId}', VirtualSwitch, mutation),
   deleteVirtualSwitchById: remove('/config/virtual-switches/{extId}', VirtualSwitch, mutation),
 }

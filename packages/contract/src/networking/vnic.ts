@@ -3,12 +3,11 @@ import { names } from '../names.ts'
 import { action, baseFields, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { listRate, mutationRate, subnetReaders } from './roles.ts'
+import { mutationRate, subnetReaders } from './roles.ts'
 import { EntityMetadata } from './shapes.ts'
 
-export const Vnic = resource(
-  'networking.v4.config.Vnic',
-  {
+export const Vnic = resource('networking.v4.config.Vnic', {
+  fields: {
     vmReference: s.optional(s.uuid()),
     macAddress: s.optional(s.text()),
     assignedIpv4Addresses: s.optional(s.arrayOf(IPAddress)),
@@ -16,15 +15,11 @@ export const Vnic = resource(
     learnedIpv4Addresses: s.optional(s.arrayOf(IPAddress)),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    title: 'vNIC',
-    derived: true,
-    internal: { subnetExtId: s.uuid() },
-    parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
-    rel: 'networking:config:vnic',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-  },
-)
+  title: 'vNIC',
+  derived: true,
+  internal: { subnetExtId: s.uuid() },
+  parent: { param: 'subnetExtId', kind: 'Subnet', field: 'subnetExtId' },
+})
 
 export const VnicMigrationItemSpec = s.object('networking.v4.config.VnicMigrationItemSpec', {
   ...baseFields,
@@ -39,7 +34,6 @@ export const vnicOperations = {
     envelope: 'networking.v4.config.ListSubnetVnicsApiResponse',
     iam: 'View_Subnet',
     roles: subnetReaders,
-    rateLimit: listRate,
     filter: ['extId', 'macAddress', 'vmReference'],
     orderby: ['extId', 'macAddress', 'vmReference'],
     select: names(`
@@ -47,7 +41,6 @@ export const vnicOperations = {
     `),
   }),
   migrateVnicById: action('/config/vnics/{extId}/$actions/migrate', {
-    iam: 'Migrate_VNIC',
     of: Vnic,
     roles: ['Network Infra Admin', 'Platform Admin', 'Super Admin', 'VPC Admin'],
     rateLimit: mutationRate,

@@ -1,9 +1,8 @@
 /** Traffic of a VPC with the outside. Source: catalogue networking.json; behaviour networking.md 1.5, 2, 3.3. */
-import { names } from '../names.ts'
-import { baseFields, perSecond, read } from '../operation.ts'
+import { baseFields, read } from '../operation.ts'
 import * as s from '../schema.ts'
 import { vpcReaders } from './roles.ts'
-import { sampledQuery, samples, statType } from './sampled.ts'
+import { sampledRead, samples, statType } from './sampled.ts'
 import { Vpc } from './vpc.ts'
 
 /** Whole numbers. `Abs` counts since the external subnet was attached. */
@@ -25,15 +24,9 @@ export const vpcNsStatsOperations = {
   getVpcNsStats: read('/stats/vpc/{vpcExtId}/external-subnets/{extId}', VpcNsStats, {
     of: Vpc,
     target: 'vpcExtId',
-    iam: 'View_VPC_NS_Stats',
     roles: vpcReaders,
-    rateLimit: perSecond(2, 2, 4),
+    ...sampledRead(VpcNsStats),
+    iam: 'View_VPC_NS_Stats',
     paged: true,
-    query: sampledQuery,
-    select: names(`
-      extId, links, northSouthEgressBytesAbs, northSouthEgressBytesPerSec, northSouthEgressPacketsAbs,
-      northSouthEgressPacketsPerSec, northSouthIngressBytesAbs, northSouthIngressBytesPerSec,
-      northSouthIngressPacketsAbs, northSouthIngressPacketsPerSec, statType, tenantId
-    `),
   }),
 }

@@ -3,12 +3,11 @@ import { names } from '../names.ts'
 import { create, list, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
-import { listRate, slowMutationRate } from './roles.ts'
+import { slowMutationRate } from './roles.ts'
 import { changeHolding, EntityMetadata } from './shapes.ts'
 
-export const VpcVirtualSwitchMapping = resource(
-  'networking.v4.config.VpcVirtualSwitchMapping',
-  {
+export const VpcVirtualSwitchMapping = resource('networking.v4.config.VpcVirtualSwitchMapping', {
+  fields: {
     virtualSwitchUuid: s.referenceTo('VirtualSwitch'),
     /** A stored mapping names one cluster. Default in bodies: all clusters of the switch. */
     clusterUuids: s.optional(s.arrayOf(s.referenceTo('Cluster'), { minItems: 1, maxItems: 64 })),
@@ -16,20 +15,16 @@ export const VpcVirtualSwitchMapping = resource(
     isAllTrafficPermitted: s.withDefault(s.boolean(), false),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    title: 'VPC virtual switch mapping',
-    internal: {
-      clusterExtId: s.uuid(),
-      /** The switch that a running update will set: it cannot be deleted meanwhile. */
-      change: s.optional(changeHolding({ virtualSwitchUuid: s.optional(s.referenceTo('VirtualSwitch')) })),
-    },
-    unique: [{ fields: ['clusterExtId'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
-    rel: 'networking:config:vpc-virtual-switch-mapping',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
-    ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
+  iamNoun: 'Vpc_Virtual_Switch_Mapping',
+  internal: {
+    clusterExtId: s.uuid(),
+    /** The switch that a running update will set: it cannot be deleted meanwhile. */
+    change: changeHolding({ virtualSwitchUuid: s.optional(s.referenceTo('VirtualSwitch')) }),
   },
-)
+  unique: [{ fields: ['clusterExtId'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
+})
 
 const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'VPC Admin']
 const readers: readonly RoleName[] = names(
@@ -40,7 +35,6 @@ const mappings = '/config/vpc-virtual-switch-mappings'
 export const vpcVirtualSwitchMappingOperations = {
   listVpcVirtualSwitchMappings: list(mappings, VpcVirtualSwitchMapping, {
     roles: readers,
-    rateLimit: listRate,
     filter: ['clusterUuids', 'extId', 'virtualSwitchUuid'],
   }),
   /** Creates or replaces the mapping of each named cluster, all or none. */

@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { getRate, listRate, mutationRate, vpcReaders, vpcWriters } from './roles.ts'
+import { mutationRate, vpcReaders, vpcWriters } from './roles.ts'
 import {
   changeHolding,
   descriptionText,
@@ -32,51 +32,37 @@ export const ExternalSubnet = s.object('networking.v4.config.ExternalSubnet', {
 
 export const KubernetesCluster = s.object('networking.v4.config.KubernetesCluster', {
   extId: s.uuid(),
-  gatewayNodesSelector: s.optional(
-    s.object('networking.v4.config.GatewayNodesSelector', { matchLabels: s.optional(s.arrayOf(KVStringPair)) }),
-  ),
+  gatewayNodesSelector: s.optionalObject('networking.v4.config.GatewayNodesSelector', {
+    matchLabels: s.optional(s.arrayOf(KVStringPair)),
+  }),
 })
 
-export const Vpc = resource(
-  'networking.v4.config.Vpc',
-  {
+export const Vpc = resource('networking.v4.config.Vpc', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     vpcType: s.immutable(s.withDefault(s.enumeration(['REGULAR', 'TRANSIT']), 'REGULAR')),
     externalSubnets: s.optional(s.arrayOf(ExternalSubnet, { maxItems: 2 })),
     externallyRoutablePrefixes: s.optional(s.arrayOf(IPSubnet, { maxItems: 10 })),
-    commonDhcpOptions: s.optional(
-      s.object('networking.v4.config.VpcDhcpOptions', {
-        domainNameServers: s.optional(s.arrayOf(IPAddress, { maxItems: 32 })),
-      }),
-    ),
+    commonDhcpOptions: s.optionalObject('networking.v4.config.VpcDhcpOptions', {
+      domainNameServers: s.optional(s.arrayOf(IPAddress, { maxItems: 32 })),
+    }),
     externalRoutingDomainReference: s.optional(s.uuid()),
     kubernetesClusters: s.optional(s.arrayOf(KubernetesCluster)),
     snatIps: s.readOnly(s.arrayOf(IPAddress, { maxItems: 2 })),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    iamNoun: 'VPC',
-    title: 'VPC',
-    internal: {
-      change: s.optional(
-        changeHolding({
-          /** External subnets that a running update will attach cannot be deleted, and their ports are reserved. */
-          externalSubnets: s.optional(s.arrayOf(ExternalSubnet, { maxItems: 2 })),
-          externallyRoutablePrefixes: s.optional(s.arrayOf(IPSubnet, { maxItems: 10 })),
-        }),
-      ),
-    },
-    iam: {
-      name: 'vpc',
-      attributes: { ...ownAttributes, type: 'vpcType' },
-    },
-    associationType: 'VIRTUAL_NETWORK',
-    rel: 'networking:config:vpc',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', keepsProductEnabled: true, networkController: true },
+  internal: {
+    change: changeHolding({
+      /** External subnets that a running update will attach cannot be deleted, and their ports are reserved. */
+      externalSubnets: s.optional(s.arrayOf(ExternalSubnet, { maxItems: 2 })),
+      externallyRoutablePrefixes: s.optional(s.arrayOf(IPSubnet, { maxItems: 10 })),
+    }),
   },
-)
+  iam: { ...ownAttributes, type: 'vpcType' },
+  associationType: 'VIRTUAL_NETWORK',
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', keepsProductEnabled: true, networkController: true },
+})
 
 const mutation = { roles: vpcWriters, rateLimit: mutationRate }
 
@@ -85,7 +71,6 @@ const view = { roles: vpcReaders }
 export const vpcOperations = {
   listVpcs: list('/config/vpcs', Vpc, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'name', 'vpcType'],
     orderby: ['name'],
     select: names(`
@@ -94,7 +79,7 @@ export const vpcOperations = {
     `),
   }),
   createVpc: create('/config/vpcs', Vpc, mutation),
-  getVpcById: get('/config/vpcs/{extId}', Vpc, { ...view, rateLimit: getRate }),
-  updateVpcById: update('/config/vpcs/{extId}', Vpc, { ...mutation, ifMatch: 'required' }),
+  getVpcById: get('/config/vpcs/{extId}', Vpc, view),
+  updateVpcById: update('/config/vpcs/{extId}', Vpc, mutation),
   deleteVpcById: remove('/config/vpcs/{extId}', Vpc, mutation),
 }

@@ -3,7 +3,7 @@ import { names } from '../names.ts'
 import { create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
-import { gatewayReaders, gatewayWriters, getRate, listRate, mutationRate } from './roles.ts'
+import { gatewayReaders, gatewayWriters, mutationRate } from './roles.ts'
 import { changeHolding, descriptionText, EntityMetadata, IPSubnet, nameText, ownAttributes, Status } from './shapes.ts'
 
 const authenticationAlgorithm = () =>
@@ -49,9 +49,8 @@ export const QosConfig = s.object('networking.v4.config.QosConfig', {
 /** CIDR text of the addresses of the tunnel interfaces. */
 const interfacePrefix = () => s.optional(s.text())
 
-export const VpnConnection = resource(
-  'networking.v4.config.VpnConnection',
-  {
+export const VpnConnection = resource('networking.v4.config.VpnConnection', {
+  fields: {
     name: nameText(),
     description: s.optional(descriptionText()),
     localGatewayReference: s.immutable(s.referenceTo('Gateway')),
@@ -68,29 +67,20 @@ export const VpnConnection = resource(
     advertisedPrefixes: s.readOnly(s.arrayOf(IPSubnet, { maxItems: 250 })),
     metadata: s.optional(EntityMetadata),
   },
-  {
-    iamNoun: 'VPN_Connection',
-    title: 'VPN connection',
-    internal: {
-      interfacePrefix: interfacePrefix(),
-      /** When statistics begin. */
-      createdAt: s.optional(s.timestamp()),
-      change: s.optional(changeHolding({ name: s.optional(s.text()), interfacePrefix: interfacePrefix() })),
-    },
-    unique: [
-      { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
-      { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
-    ],
-    iam: {
-      name: 'vpn_connection',
-      attributes: { ...ownAttributes },
-    },
-    rel: 'networking:config:vpn-connection',
-    notFound: 'NETWORKING_ENTITY_NOT_FOUND',
-    gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
-    ofCluster: { stays: 'a connection stays with its gateways' },
+  internal: {
+    interfacePrefix: interfacePrefix(),
+    /** When statistics begin. */
+    createdAt: s.optional(s.timestamp()),
+    change: changeHolding({ name: s.optional(s.text()), interfacePrefix: interfacePrefix() }),
   },
-)
+  unique: [
+    { fields: ['name'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+    { fields: ['localGatewayReference', 'remoteGatewayReference'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' },
+  ],
+  iam: ownAttributes,
+  gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
+  ofCluster: { stays: 'a connection stays with its gateways' },
+})
 
 const mutation = { roles: gatewayWriters, rateLimit: mutationRate }
 const view = { roles: gatewayReaders }
@@ -98,15 +88,11 @@ const view = { roles: gatewayReaders }
 export const vpnConnectionOperations = {
   listVpnConnections: list('/config/vpn-connections', VpnConnection, {
     ...view,
-    rateLimit: listRate,
     filter: names('dynamicRoutePriority, localGatewayReference, name, remoteGatewayReference'),
     orderby: names('dynamicRoutePriority, name'),
   }),
   createVpnConnection: create('/config/vpn-connections', VpnConnection, mutation),
-  getVpnConnectionById: get('/config/vpn-connections/{extId}', VpnConnection, { ...view, rateLimit: getRate }),
-  updateVpnConnectionById: update('/config/vpn-connections/{extId}', VpnConnection, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  getVpnConnectionById: get('/config/vpn-connections/{extId}', VpnConnection, view),
+  updateVpnConnectionById: update('/config/vpn-connections/{extId}', VpnConnection, mutation),
   deleteVpnConnectionById: remove('/config/vpn-connections/{extId}', VpnConnection, mutation),
 }

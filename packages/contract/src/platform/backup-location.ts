@@ -34,9 +34,9 @@ const ObjectStoreLocation = s.object('platform.v4.management.ObjectStoreLocation
     s.object('platform.v4.management.GenericS3Config', addressedBucket),
     s.object('platform.v4.management.NutanixObjectsConfig', addressedBucket),
   ),
-  backupPolicy: s.optional(
-    s.object('platform.v4.management.BackupPolicy', { rpoInMinutes: s.integer({ minimum: 60, maximum: 1440 }) }),
-  ),
+  backupPolicy: s.optionalObject('platform.v4.management.BackupPolicy', {
+    rpoInMinutes: s.integer({ minimum: 60, maximum: 1440 }),
+  }),
 })
 
 export const BackupLocation = s.oneOf(

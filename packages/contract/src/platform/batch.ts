@@ -15,28 +15,26 @@ const BatchSpecMetadata = s.object('platform.v4.operations.BatchSpecMetadata', {
 })
 
 const BatchSpecPayload = s.object('platform.v4.operations.BatchSpecPayload', {
-  metadata: s.optional(
-    s.object('platform.v4.operations.BatchSpecPayloadMetadata', {
-      headers: s.optional(
-        s.arrayOf(
-          s.object('platform.v4.operations.BatchSpecPayloadMetadataHeader', {
-            name: s.text({ maxLength: 256 }),
-            value: s.text(),
-          }),
-          { maxItems: 500 },
-        ),
+  metadata: s.optionalObject('platform.v4.operations.BatchSpecPayloadMetadata', {
+    headers: s.optional(
+      s.arrayOf(
+        s.object('platform.v4.operations.BatchSpecPayloadMetadataHeader', {
+          name: s.text({ maxLength: 256 }),
+          value: s.text(),
+        }),
+        { maxItems: 500 },
       ),
-      path: s.optional(
-        s.arrayOf(
-          s.object('platform.v4.operations.BatchSpecPayloadMetadataPath', {
-            name: s.text({ maxLength: 256 }),
-            value: s.text(),
-          }),
-          { maxItems: 500 },
-        ),
+    ),
+    path: s.optional(
+      s.arrayOf(
+        s.object('platform.v4.operations.BatchSpecPayloadMetadataPath', {
+          name: s.text({ maxLength: 256 }),
+          value: s.text(),
+        }),
+        { maxItems: 500 },
       ),
-    }),
-  ),
+    ),
+  }),
   /** Validated by the operation that it invokes. */
   data: s.optional(s.anything()),
 })
@@ -47,9 +45,8 @@ export const BatchSpec = s.object('platform.v4.operations.BatchSpec', {
 })
 
 /** Kept 90 days. Its id is the id of its task. */
-export const Batch = resource(
-  'platform.v4.operations.Batch',
-  {
+export const Batch = resource('platform.v4.operations.Batch', {
+  fields: {
     name: s.readOnly(s.text({ maxLength: 256 })),
     size: s.readOnly(s.integer({ minimum: 0 })),
     successCount: s.readOnly(s.integer({ minimum: 0 })),
@@ -60,14 +57,12 @@ export const Batch = resource(
     startTime: s.readOnly(s.timestamp()),
     endTime: s.readOnly(s.timestamp()),
   },
-  {
-    /** Most roles see their own batches only. */
-    internal: { ownerExtId: s.uuid() },
-    indexed: ['ownerExtId'],
-    iam: { name: 'batch', attributes: { owner_uuid: 'ownerExtId', name: 'name' } },
-    newestFirst: true,
-  },
-)
+  /** Most roles see their own batches only. */
+  internal: { ownerExtId: s.uuid() },
+  indexed: ['ownerExtId'],
+  iam: { owner_uuid: 'ownerExtId', name: 'name' },
+  newestFirst: true,
+})
 
 const submitters: readonly RoleName[] = names(`
   Internal Super Admin, Monitoring Admin, Platform Admin, Platform User, Super Admin

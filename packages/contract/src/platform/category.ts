@@ -37,9 +37,8 @@ const tagText = s.text({
   pattern: `^[^$/,!"#%'()*+:;=?\\\\|\\[\\]^&][^/,!"#%'()*+:;=?\\\\|\\[\\]^&]{0,63}$`,
 })
 
-export const Category = resource(
-  'platform.v4.config.Category',
-  {
+export const Category = resource('platform.v4.config.Category', {
+  fields: {
     key: s.immutable(tagText),
     value: tagText,
     type: s.immutable(s.withDefault(s.enumeration(['USER', 'SYSTEM', 'INTERNAL']), 'USER')),
@@ -49,13 +48,10 @@ export const Category = resource(
     associations: s.readOnly(s.arrayOf(AssociationSummary, { maxItems: 100 })),
     detailedAssociations: s.readOnly(s.arrayOf(AssociationDetail, { maxItems: 100 })),
   },
-  {
-    iam: { name: 'category', attributes: { owner_uuid: 'ownerUuid' } },
-    rel: 'platform:config:category',
-    unique: [{ fields: ['key', 'value'], error: 'CATEGORY_ALREADY_EXISTS' }],
-    counted: true,
-  },
-)
+  iam: { owner_uuid: 'ownerUuid' },
+  unique: [{ fields: ['key', 'value'], error: 'CATEGORY_ALREADY_EXISTS' }],
+  counted: true,
+})
 
 const writers: readonly RoleName[] = names(`
   CSI System, Category Admin, Kubernetes Admin, Kubernetes Data Services System, Kubernetes Infrastructure Provision,
@@ -96,7 +92,6 @@ export const categoryOperations = {
     roles: writers.filter((role) => role !== 'Management Connector'),
     rateLimit: perSecond(10),
     runs: 'sync',
-    ifMatch: 'required',
     answer: s.arrayOf(AppMessage),
   }),
   deleteCategoryById: remove('/config/categories/{extId}', Category, mutation),

@@ -21,13 +21,11 @@ const CloudInit = s.object('vmm.v4.ahv.config.CloudInit', {
 const BootstrapConfig = s.object('platform.v4.config.BootstrapConfig', {
   // Start-up scripts contain passwords, so no answer carries them.
   cloudInitConfig: s.secret(s.arrayOf(CloudInit, { minItems: 1, maxItems: 50 })),
-  environmentInfo: s.optional(
-    s.object('platform.v4.config.EnvironmentInfo', {
-      type: s.optional(s.enumeration(['ONPREM', 'NTNX_CLOUD'])),
-      providerType: s.optional(s.enumeration(['NTNX', 'AZURE', 'AWS', 'GCP', 'VSPHERE'])),
-      provisioningType: s.optional(s.enumeration(['NTNX', 'NATIVE'])),
-    }),
-  ),
+  environmentInfo: s.optionalObject('platform.v4.config.EnvironmentInfo', {
+    type: s.optional(s.enumeration(['ONPREM', 'NTNX_CLOUD'])),
+    providerType: s.optional(s.enumeration(['NTNX', 'AZURE', 'AWS', 'GCP', 'VSPHERE'])),
+    provisioningType: s.optional(s.enumeration(['NTNX', 'NATIVE'])),
+  }),
 })
 
 export const DomainManagerClusterConfig = s.object('platform.v4.config.DomainManagerClusterConfig', {
@@ -37,14 +35,12 @@ export const DomainManagerClusterConfig = s.object('platform.v4.config.DomainMan
   shouldEnableLockdownMode: s.withDefault(s.boolean(), false),
   bootstrapConfig: s.optional(BootstrapConfig),
   credentials: s.secret(s.arrayOf(BasicAuth, { minItems: 1, maxItems: 5 })),
-  resourceConfig: s.optional(
-    s.object('platform.v4.config.DomainManagerResourceConfig', {
-      containerExtIds: s.optional(s.arrayOf(s.referenceTo('StorageContainer'), { minItems: 1, maxItems: 3 })),
-      numVcpus: s.readOnly(s.integer()),
-      memorySizeBytes: s.readOnly(s.integer()),
-      dataDiskSizeBytes: s.readOnly(s.integer()),
-    }),
-  ),
+  resourceConfig: s.optionalObject('platform.v4.config.DomainManagerResourceConfig', {
+    containerExtIds: s.optional(s.arrayOf(s.referenceTo('StorageContainer'), { minItems: 1, maxItems: 3 })),
+    numVcpus: s.readOnly(s.integer()),
+    memorySizeBytes: s.readOnly(s.integer()),
+    dataDiskSizeBytes: s.readOnly(s.integer()),
+  }),
 })
 
 const baseNetwork = {
@@ -81,9 +77,9 @@ export const domainManagerFields = {
   createdTime: s.readOnly(s.timestamp()),
 } as const
 
-export const DomainManager = resource('platform.v4.config.DomainManager', domainManagerFields, {
-  iam: { name: 'domain_manager', attributes: { cluster_uuid: 'hostingClusterExtId', name: 'config/name' } },
-  rel: 'platform:config:domain_manager',
+export const DomainManager = resource('platform.v4.config.DomainManager', {
+  fields: domainManagerFields,
+  iam: { cluster_uuid: 'hostingClusterExtId', name: 'config/name' },
   unique: [{ fields: ['config/name'], error: 'DOMAIN_MANAGER_ALREADY_EXISTS' }],
   internal: {
     /** This instance; its row is never removed. */

@@ -21,9 +21,8 @@ const FlowControllerMetadata = s.object('platform.v4.management.FlowControllerMe
   subnetExtId: s.optional(s.referenceTo('Subnet')),
 })
 
-export const Product = resource(
-  'platform.v4.management.Product',
-  {
+export const Product = resource('platform.v4.management.Product', {
+  fields: {
     name: s.immutable(s.optional(productName)),
     enablementState: s.enumeration(['DISABLED', 'ENABLED']),
     metadata: s.optional(s.oneOf(FlowControllerMetadata, GenericMetadata)),
@@ -36,16 +35,13 @@ export const Product = resource(
     resizeTime: s.readOnly(s.timestamp()),
     serviceEnablementTime: s.readOnly(s.timestamp()),
   },
-  {
-    iamNoun: 'Domain_Manager_Product',
-    internal: { domainManagerExtId: s.referenceTo('DomainManager') },
-    parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
-    iam: { name: 'domain_manager_product', attributes: { name: 'name' } },
-    rel: 'platform:management:product',
-    unique: [{ fields: ['domainManagerExtId', 'name'] }],
-    ofCluster: { stays: 'a product only notes for which cluster it was enabled' },
-  },
-)
+  iamNoun: 'Domain_Manager_Product',
+  internal: { domainManagerExtId: s.referenceTo('DomainManager') },
+  parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
+  iam: { name: 'name' },
+  unique: [{ fields: ['domainManagerExtId', 'name'] }],
+  ofCluster: { stays: 'a product only notes for which cluster it was enabled' },
+})
 
 export const managementReaders: readonly RoleName[] = names(`
   Domain Manager Admin, Domain Manager Viewer, Platform Admin, Platform Viewer, Super Admin
@@ -66,7 +62,6 @@ export const productOperations = {
   updateProductById: update(`${path}/{extId}`, Product, {
     roles: ['Domain Manager Admin', 'Platform Admin', 'Super Admin'],
     rateLimit: perSecond(1),
-    ifMatch: 'required',
     dryRun: true,
   }),
 }

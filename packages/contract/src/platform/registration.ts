@@ -13,33 +13,29 @@ export const RemoteCluster = s.object('platform.v4.management.RemoteCluster', {
   nodeIpAddresses: s.optional(s.arrayOf(IPAddressOrFQDN, { minItems: 1, maxItems: 3 })),
 })
 
-export const Registration = resource(
-  'platform.v4.management.Registration',
-  {
+export const Registration = resource('platform.v4.management.Registration', {
+  fields: {
     remoteClusterExtId: s.readOnly(s.uuid()),
     remoteClusterDetails: s.readOnly(RemoteCluster),
     connectivityStatus: s.readOnly(s.enumeration(['CONNECTED', 'DISCONNECTED', 'PENDING'])),
     /** Fingerprint of the trusted certificate, and the reason while it is unreachable. */
     metadata: s.readOnly(s.oneOf(GenericMetadata)),
   },
-  {
-    iamNoun: 'Domain_Manager_Registration',
-    internal: {
-      domainManagerExtId: s.referenceTo('DomainManager'),
-      address: s.text({ maxLength: 255 }),
-      /** SHA-256, in hex, of the certificate that was pinned at registration; any other is refused. */
-      certificate: s.text({ maxLength: 64 }),
-      /** API key with which this manager signs in there; absent for clusters, which their certificate identifies. */
-      trustKey: s.secret(s.text()),
-      misses: s.integer(),
-    },
-    parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
-    iam: { name: 'domain_manager_registration', attributes: { cluster_uuid: 'remoteClusterExtId' } },
-    rel: 'platform:management:registration',
-    unique: [{ fields: ['remoteClusterExtId'] }],
-    ofCluster: { stays: 'the task that unregisters the cluster removes its registration' },
+  iamNoun: 'Domain_Manager_Registration',
+  internal: {
+    domainManagerExtId: s.referenceTo('DomainManager'),
+    address: s.text({ maxLength: 255 }),
+    /** SHA-256, in hex, of the certificate that was pinned at registration; any other is refused. */
+    certificate: s.text({ maxLength: 64 }),
+    /** API key with which this manager signs in there; absent for clusters, which their certificate identifies. */
+    trustKey: s.secret(s.text()),
+    misses: s.integer(),
   },
-)
+  parent: { param: 'domainManagerExtId', kind: 'DomainManager', field: 'domainManagerExtId' },
+  iam: { cluster_uuid: 'remoteClusterExtId' },
+  unique: [{ fields: ['remoteClusterExtId'] }],
+  ofCluster: { stays: 'the task that unregisters the cluster removes its registration' },
+})
 
 const path = '/management/domain-managers/{domainManagerExtId}/registrations'
 

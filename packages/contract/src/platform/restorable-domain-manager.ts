@@ -4,10 +4,11 @@ import * as s from '../schema.ts'
 import { domainManagerFields } from './domain-manager.ts'
 import { backupReaders } from './restore-source.ts'
 
-export const RestorableDomainManager = resource('platform.v4.management.RestorableDomainManager', domainManagerFields, {
+export const RestorableDomainManager = resource('platform.v4.management.RestorableDomainManager', {
+  fields: domainManagerFields,
   internal: { restoreSourceExtId: s.uuid() },
   parent: { param: 'restoreSourceExtId', kind: 'RestoreSource', field: 'restoreSourceExtId' },
-  iam: { name: 'restorable_domain_manager', attributes: { name: 'config/name' } },
+  iam: { name: 'config/name' },
   derived: true,
 })
 

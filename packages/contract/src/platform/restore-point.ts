@@ -7,26 +7,23 @@ import { backupReaders } from './restore-source.ts'
 const restorePoints =
   '/management/restore-sources/{restoreSourceExtId}/restorable-domain-managers/{restorableDomainManagerExtId}/restore-points'
 
-export const RestorePoint = resource(
-  'platform.v4.management.RestorePoint',
-  {
+export const RestorePoint = resource('platform.v4.management.RestorePoint', {
+  fields: {
     creationTime: s.readOnly(s.timestamp()),
     /** Present in single reads, and in lists with `$select`. */
     domainManager: s.readOnly(DomainManager.schema),
   },
-  {
-    iamNoun: 'Restorable_Domain_Manager_Restore_Point',
-    internal: { restorableDomainManagerExtId: s.uuid() },
-    parent: {
-      param: 'restorableDomainManagerExtId',
-      kind: 'RestorableDomainManager',
-      field: 'restorableDomainManagerExtId',
-    },
-    iam: { name: 'restorable_domain_manager_restore_point', attributes: {} },
-    newestFirst: true,
-    derived: true,
+  iamNoun: 'Restorable_Domain_Manager_Restore_Point',
+  internal: { restorableDomainManagerExtId: s.uuid() },
+  parent: {
+    param: 'restorableDomainManagerExtId',
+    kind: 'RestorableDomainManager',
+    field: 'restorableDomainManagerExtId',
   },
-)
+  iam: {},
+  newestFirst: true,
+  derived: true,
+})
 
 /** Absent fields are taken from the restore point; ids of the restore point may be used. */
 const RestoreSpec = s.object('platform.v4.management.RestoreSpec', {
@@ -38,7 +35,6 @@ const view = { roles: backupReaders, rateLimit: perSecond(5) }
 export const restorePointOperations = {
   listRestorePoints: list(restorePoints, RestorePoint, {
     ...view,
-    deployments: ['on-prem', 'cloud'],
     pathKinds: { restoreSourceExtId: 'RestoreSource' },
     filter: ['creationTime'],
     orderby: ['creationTime'],

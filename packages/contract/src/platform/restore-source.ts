@@ -5,16 +5,13 @@ import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { BackupLocation } from './backup-location.ts'
 
-export const RestoreSource = resource(
-  'platform.v4.management.RestoreSource',
-  { location: BackupLocation },
-  {
-    /** Creation or last read; the source is removed 24 h later. */
-    internal: { lastUsedTime: s.timestamp() },
-    indexed: ['lastUsedTime'],
-    iam: { name: 'restore_source', attributes: {} },
-  },
-)
+export const RestoreSource = resource('platform.v4.management.RestoreSource', {
+  fields: { location: BackupLocation },
+  /** Creation or last read; the source is removed 24 h later. */
+  internal: { lastUsedTime: s.timestamp() },
+  indexed: ['lastUsedTime'],
+  iam: {},
+})
 
 export const backupReaders: readonly RoleName[] = names(`
   Domain Manager Admin, Domain Manager Viewer, Platform Admin, Platform Viewer, Super Admin

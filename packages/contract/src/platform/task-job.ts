@@ -5,9 +5,8 @@ import * as s from '../schema.ts'
 import { KVPair } from '../shapes.ts'
 import { AffectedEntity, taskReaders } from './task.ts'
 
-export const TaskJob = resource(
-  'platform.v4.config.TaskJob',
-  {
+export const TaskJob = resource('platform.v4.config.TaskJob', {
+  fields: {
     /** Index of the element in the payload. */
     name: s.readOnly(s.text()),
     status: s.readOnly(s.enumeration(['PENDING', 'SUCCEEDED', 'FAILED'])),
@@ -19,21 +18,19 @@ export const TaskJob = resource(
     warnings: s.readOnly(s.arrayOf(AppMessage)),
     errorMessages: s.readOnly(s.arrayOf(AppMessage)),
   },
-  {
-    iamNoun: 'Task',
-    internal: {
-      taskExtId: s.taskId(),
-      /** May read the jobs of the task without a policy. */
-      ownerExtId: s.uuid(),
-      /** JSON of the element until it has run; sealed, because bodies may contain secrets. */
-      element: s.secret(s.text({ multiline: true })),
-      /** The task that an asynchronous element waits for. */
-      elementTaskExtId: s.taskId(),
-    },
-    parent: { param: 'taskExtId', kind: 'Task', field: 'taskExtId' },
-    notFound: 'TASK_NOT_FOUND',
+  iamNoun: 'Task',
+  internal: {
+    taskExtId: s.taskId(),
+    /** May read the jobs of the task without a policy. */
+    ownerExtId: s.uuid(),
+    /** JSON of the element until it has run; sealed, because bodies may contain secrets. */
+    element: s.secret(s.text({ multiline: true })),
+    /** The task that an asynchronous element waits for. */
+    elementTaskExtId: s.taskId(),
   },
-)
+  parent: { param: 'taskExtId', kind: 'Task', field: 'taskExtId' },
+  notFound: 'TASK_NOT_FOUND',
+})
 
 const view = { roles: taskReaders, rateLimit: perSecond(20) }
 

@@ -38,9 +38,8 @@ const TaskBatchSummary = s.object('platform.v4.config.TaskBatchSummary', {
 
 const TaskStep = s.object('platform.v4.config.TaskStep', { name: s.optional(s.text({ maxLength: 512 })) })
 
-export const Task = resource(
-  'platform.v4.config.Task',
-  {
+export const Task = resource('platform.v4.config.Task', {
+  fields: {
     extId: s.readOnly(s.taskId()),
     operation: s.readOnly(s.text({ named: 'systemName' })),
     operationDescription: s.readOnly(s.text()),
@@ -71,19 +70,17 @@ export const Task = resource(
     errorMessages: s.readOnly(s.arrayOf(AppMessage, { maxItems: 100 })),
     legacyErrorMessage: s.readOnly(s.text({ multiline: true })),
   },
-  {
-    internal: {
-      /** JSON of completion details that only the owner of the task sees; nobody else sees any of its details. */
-      ownerDetails: s.secret(s.text({ multiline: true })),
-    },
-    iam: { name: 'task', attributes: { owner_uuid: 'ownedBy/extId', cluster_uuid: 'clusterExtIds' } },
-    notFound: 'TASK_NOT_FOUND',
-    indexed: ['parentTask/extId', 'rootTask/extId'],
-    newestFirst: true,
-    bare: true,
-    ofCluster: { stays: 'a task records what happened' },
+  internal: {
+    /** JSON of completion details that only the owner of the task sees; nobody else sees any of its details. */
+    ownerDetails: s.secret(s.text({ multiline: true })),
   },
-)
+  iam: { owner_uuid: 'ownedBy/extId', cluster_uuid: 'clusterExtIds' },
+  notFound: 'TASK_NOT_FOUND',
+  indexed: ['parentTask/extId', 'rootTask/extId'],
+  newestFirst: true,
+  bare: true,
+  ofCluster: { stays: 'a task records what happened' },
+})
 
 /** Completion details whose values are secrets: the journal masks them. */
 export const secretDetails: readonly string[] = ['VmConsoleToken']

@@ -13,11 +13,9 @@ export const VolumeDisk = s.object('storage.v4.config.VolumeDisk', {
   storageContainerId: s.immutable(s.readOnly(s.uuid())),
   description: s.optional(s.text({ maxLength: 1000, multiline: true })),
   diskDataSourceReference: s.immutable(s.optional(EntityReference)),
-  diskStorageFeatures: s.optional(
-    s.object('storage.v4.config.DiskStorageFeatures', {
-      flashMode: s.optional(s.object('storage.v4.config.FlashMode', { isEnabled: s.optional(s.boolean()) })),
-    }),
-  ),
+  diskStorageFeatures: s.optionalObject('storage.v4.config.DiskStorageFeatures', {
+    flashMode: s.optionalObject('storage.v4.config.FlashMode', { isEnabled: s.optional(s.boolean()) }),
+  }),
 })
 
 const path = '/config/volume-groups/{volumeGroupExtId}/disks/{diskExtId}'

@@ -18,7 +18,6 @@ export const volumeGroupOperations = {
   getVolumeGroupById: read('/config/volume-groups/{extId}', VolumeGroup, {
     of: Group,
     envelope: 'storage.v4.config.VolumeGroupResponse',
-    iam: 'View_Volume_Group_Details',
     roles: volumeReaders,
     rateLimit: readRate,
     deprecated: { successor: '/api/volumes/v4.2/config/volume-groups/{extId}' },

@@ -10,7 +10,7 @@ export const ClusterReference = s.object('vmm.v4.ahv.config.ClusterReference', {
   extId: s.optional(s.referenceTo('Cluster')),
 })
 export const OwnershipInfo = s.object('vmm.v4.ahv.config.OwnershipInfo', {
-  owner: s.optional(s.object('vmm.v4.ahv.config.OwnerReference', { extId: s.optional(s.referenceTo('User')) })),
+  owner: s.optionalObject('vmm.v4.ahv.config.OwnerReference', { extId: s.optional(s.referenceTo('User')) }),
 })
 export const SubnetReference = s.object('vmm.v4.ahv.config.SubnetReference', {
   extId: s.optional(s.referenceTo('Subnet')),

@@ -25,24 +25,20 @@ export const VGAttachment = s.object('volumes.v4.config.VGAttachment', {
 })
 
 /** Internal. Exactly one consumer is set; `extId` is that of the VM's disk entry. */
-export const VolumeGroupAttachment = resource(
-  'volumes.v4.config.VolumeGroupAttachment',
-  {},
-  {
-    title: 'volume group attachment',
-    internal: {
-      volumeGroupExtId: s.referenceTo('VolumeGroup'),
-      vmExtId: s.optional(s.referenceTo('Vm')),
-      iscsiClientExtId: s.optional(s.referenceTo('IscsiClient')),
-      nvmfClientExtId: s.optional(s.referenceTo('NvmfClient')),
-      scsiIndex,
-    },
-    unique: [
-      { fields: ['volumeGroupExtId', 'vmExtId'] },
-      { fields: ['volumeGroupExtId', 'iscsiClientExtId'] },
-      { fields: ['volumeGroupExtId', 'nvmfClientExtId'] },
-      { fields: ['vmExtId', 'scsiIndex'] },
-    ],
-    ofCluster: { by: 'volumeGroupExtId', partOf: 'VolumeGroup' },
+export const VolumeGroupAttachment = resource('volumes.v4.config.VolumeGroupAttachment', {
+  fields: {},
+  internal: {
+    volumeGroupExtId: s.referenceTo('VolumeGroup'),
+    vmExtId: s.optional(s.referenceTo('Vm')),
+    iscsiClientExtId: s.optional(s.referenceTo('IscsiClient')),
+    nvmfClientExtId: s.optional(s.referenceTo('NvmfClient')),
+    scsiIndex,
   },
-)
+  unique: [
+    { fields: ['volumeGroupExtId', 'vmExtId'] },
+    { fields: ['volumeGroupExtId', 'iscsiClientExtId'] },
+    { fields: ['volumeGroupExtId', 'nvmfClientExtId'] },
+    { fields: ['vmExtId', 'scsiIndex'] },
+  ],
+  ofCluster: { by: 'volumeGroupExtId', partOf: 'VolumeGroup' },
+})

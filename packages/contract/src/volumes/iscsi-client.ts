@@ -14,9 +14,8 @@ export const attachmentSite = s.enumeration(['PRIMARY', 'SECONDARY'])
  * Created by the first attach, kept after the last detach.
  * Source: specification 4.3, 5, 8; catalogue volumes.json; behaviour volumes-storage.md 1.5, 2.
  */
-export const IscsiClient = resource(
-  'volumes.v4.config.IscsiClient',
-  {
+export const IscsiClient = resource('volumes.v4.config.IscsiClient', {
+  fields: {
     iscsiInitiatorName: s.immutable(s.optional(iscsiInitiatorName)),
     iscsiInitiatorNetworkId: s.immutable(s.optional(IPAddressOrFQDN)),
     // Absent means NONE.
@@ -36,27 +35,24 @@ export const IscsiClient = resource(
     ),
     clusterReference: s.readOnly(s.referenceTo('Cluster')),
   },
-  {
-    iamNoun: 'External_ISCSI_Client',
-    title: 'iSCSI client',
-    internal: {
-      unusedSince: s.timestamp(),
-    },
-    indexed: ['unusedSince'],
-    iam: { name: 'external_iscsi_client', attributes: { cluster_uuid: 'clusterReference' } },
-    rel: 'volumes:config:iscsi-client',
-    unique: [
-      { fields: ['clusterReference', 'iscsiInitiatorName'], ignoreCase: true },
-      { fields: ['clusterReference', 'iscsiInitiatorNetworkId/ipv4/value'] },
-      { fields: ['clusterReference', 'iscsiInitiatorNetworkId/ipv6/value'], ignoreCase: true },
-      { fields: ['clusterReference', 'iscsiInitiatorNetworkId/fqdn/value'], ignoreCase: true },
-    ],
-    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
-    ofCluster: { by: 'clusterReference' },
+  iamNoun: 'External_ISCSI_Client',
+  title: 'iSCSI client',
+  internal: {
+    unusedSince: s.timestamp(),
   },
-)
+  indexed: ['unusedSince'],
+  iam: { cluster_uuid: 'clusterReference' },
+  unique: [
+    { fields: ['clusterReference', 'iscsiInitiatorName'], ignoreCase: true },
+    { fields: ['clusterReference', 'iscsiInitiatorNetworkId/ipv4/value'] },
+    { fields: ['clusterReference', 'iscsiInitiatorNetworkId/ipv6/value'], ignoreCase: true },
+    { fields: ['clusterReference', 'iscsiInitiatorNetworkId/fqdn/value'], ignoreCase: true },
+  ],
+  ofCluster: { by: 'clusterReference' },
+})
 
-export const IscsiClientAttachment = resource('volumes.v4.config.IscsiClientAttachment', iscsiClientAttachmentFields, {
+export const IscsiClientAttachment = resource('volumes.v4.config.IscsiClientAttachment', {
+  fields: iscsiClientAttachmentFields,
   title: 'iSCSI client attachment',
   bare: true,
   derived: true,
@@ -90,7 +86,7 @@ export const iscsiClientOperations = {
     expandedType: 'volumes.v4.config.IscsiClientProjection',
   }),
   getIscsiClientById: get('/config/iscsi-clients/{extId}', IscsiClient, { ...view, deployments: ['on-prem'] }),
-  updateIscsiClientById: update('/config/iscsi-clients/{extId}', IscsiClient, { ...mutation, ifMatch: 'required' }),
+  updateIscsiClientById: update('/config/iscsi-clients/{extId}', IscsiClient, mutation),
   attachIscsiClient: action('/config/volume-groups/{extId}/$actions/attach-iscsi-client', {
     ...mutation,
     of: VolumeGroup,

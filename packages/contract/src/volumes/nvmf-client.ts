@@ -8,23 +8,18 @@ import { VolumeGroup } from './volume-group.ts'
  * Created by the first attach, kept after the last detach.
  * Source: specification 2.2, 4.3, 5, 8; catalogue volumes.json (fields, limits); behaviour volumes-storage.md 1.6, 2.
  */
-export const NvmfClient = resource(
-  'volumes.v4.config.NvmfClient',
-  {
+export const NvmfClient = resource('volumes.v4.config.NvmfClient', {
+  fields: {
     nvmfInitiatorName: s.immutable(s.optional(s.text({ maxLength: 68, pattern: '^nqn\\.' }))),
     attachedTargets: s.readOnly(s.arrayOf(s.text(), { maxItems: 20 })),
     clusterReference: s.readOnly(s.referenceTo('Cluster')),
   },
-  {
-    iamNoun: 'External_NVMF_Client',
-    title: 'NVMe-TCP client',
-    iam: { name: 'external_nvmf_client', attributes: { cluster_uuid: 'clusterReference' } },
-    rel: 'volumes:config:nvmf-client',
-    unique: [{ fields: ['clusterReference', 'nvmfInitiatorName'] }],
-    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
-    ofCluster: { by: 'clusterReference' },
-  },
-)
+  iamNoun: 'External_NVMF_Client',
+  title: 'NVMe-TCP client',
+  iam: { cluster_uuid: 'clusterReference' },
+  unique: [{ fields: ['clusterReference', 'nvmfInitiatorName'] }],
+  ofCluster: { by: 'clusterReference' },
+})
 
 /** Attach names a new client by name, or an existing one by `extId`; detach by `extId`. */
 const attachedClient = s.object('volumes.v4.config.NvmfClient', {

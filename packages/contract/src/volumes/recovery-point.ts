@@ -3,33 +3,28 @@ import { resource } from '../operation.ts'
 import * as s from '../schema.ts'
 
 /** Internal. A frozen state of the disks of a volume group, from a seed or from before a revert. */
-export const VolumeGroupRecoveryPoint = resource(
-  'volumes.v4.config.VolumeGroupRecoveryPoint',
-  {},
-  {
-    title: 'volume group recovery point',
-    internal: {
-      volumeGroupExtId: s.referenceTo('VolumeGroup'),
-      creationTime: s.timestamp(),
-      /** Set when a revert has succeeded, on the recovery point that keeps the state before it. */
-      expirationTime: s.optional(s.timestamp()),
-      disks: s.arrayOf(
-        s.object('', {
-          diskExtId: s.uuid(),
-          /** The id of the disk recovery point. */
-          imageExtId: s.uuid(),
-          index: s.integer(),
-          sizeBytes: s.integer(),
-          containerExtId: s.referenceTo('StorageContainer'),
-          /** Milliseconds since 1970. */
-          createdAt: s.optional(s.integer()),
-        }),
-      ),
-      /** Rows of the disks before a revert, for its undo. */
-      rows: s.optional(s.anything()),
-    },
-    indexed: ['volumeGroupExtId'],
-    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
-    ofCluster: { by: 'volumeGroupExtId', partOf: 'VolumeGroup' },
+export const VolumeGroupRecoveryPoint = resource('volumes.v4.config.VolumeGroupRecoveryPoint', {
+  fields: {},
+  internal: {
+    volumeGroupExtId: s.referenceTo('VolumeGroup'),
+    creationTime: s.timestamp(),
+    /** Set when a revert has succeeded, on the recovery point that keeps the state before it. */
+    expirationTime: s.optional(s.timestamp()),
+    disks: s.arrayOf(
+      s.object('', {
+        diskExtId: s.uuid(),
+        /** The id of the disk recovery point. */
+        imageExtId: s.uuid(),
+        index: s.integer(),
+        sizeBytes: s.integer(),
+        containerExtId: s.referenceTo('StorageContainer'),
+        /** Milliseconds since 1970. */
+        createdAt: s.optional(s.integer()),
+      }),
+    ),
+    /** Rows of the disks before a revert, for its undo. */
+    rows: s.optional(s.anything()),
   },
-)
+  indexed: ['volumeGroupExtId'],
+  ofCluster: { by: 'volumeGroupExtId', partOf: 'VolumeGroup' },
+})

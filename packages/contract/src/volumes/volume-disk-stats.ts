@@ -4,17 +4,16 @@ import * as s from '../schema.ts'
 import { VolumeDisk } from './volume-disk.ts'
 import { blockSeries, volumeStatistics } from './volume-group-stats.ts'
 
-export const VolumeDiskStats = resource(
-  'volumes.v4.stats.VolumeDiskStats',
-  { volumeDiskExtId: s.readOnly(s.uuid()), ...blockSeries },
-  { title: 'volume disk statistics', derived: true },
-)
+export const VolumeDiskStats = resource('volumes.v4.stats.VolumeDiskStats', {
+  fields: { volumeDiskExtId: s.readOnly(s.uuid()), ...blockSeries },
+  title: 'volume disk statistics',
+  derived: true,
+})
 
 export const volumeDiskStatsOperations = {
   getVolumeDiskStats: read('/stats/volume-groups/{volumeGroupExtId}/disks/{extId}', VolumeDiskStats.schema, {
     ...volumeStatistics,
     of: VolumeDisk,
-    envelope: 'volumes.v4.stats.GetVolumeDiskStatsApiResponse',
     iam: 'View_Volume_Disk_Stats',
   }),
 }

@@ -6,9 +6,8 @@ import { volumeAdmins, volumeReaders } from './roles.ts'
 export const FlashMode = s.object('volumes.v4.config.FlashMode', { isEnabled: s.withDefault(s.boolean(), false) })
 
 /** Source: specification 2.2; catalogue volumes.json (limits, list fields); behaviour volumes-storage.md 1.3, 2. */
-export const VolumeDisk = resource(
-  'volumes.v4.config.VolumeDisk',
-  {
+export const VolumeDisk = resource('volumes.v4.config.VolumeDisk', {
+  fields: {
     // Default: the lowest free index in the group.
     index: s.immutable(s.optional(s.integer({ minimum: 0, maximum: 16383 }))),
     // A multiple of 512 that never shrinks. Default for a copy: the size of its source.
@@ -16,24 +15,21 @@ export const VolumeDisk = resource(
     storageContainerId: s.immutable(s.readOnly(s.referenceTo('StorageContainer'))),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     diskDataSourceReference: s.immutable(s.optional(EntityReference)),
-    diskStorageFeatures: s.optional(
-      s.object('volumes.v4.config.DiskStorageFeatures', { flashMode: s.optional(FlashMode) }),
-    ),
+    diskStorageFeatures: s.optionalObject('volumes.v4.config.DiskStorageFeatures', {
+      flashMode: s.optional(FlashMode),
+    }),
   },
-  {
-    iamNoun: 'Volume_Group_Disk',
-    internal: {
-      volumeGroupExtId: s.referenceTo('VolumeGroup'),
-      /** While the copy is running. */
-      copyOf: s.referenceTo('VolumeDisk'),
-    },
-    rel: 'volumes:config:volume-group:disk',
-    parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
-    unique: [{ fields: ['volumeGroupExtId', 'index'], error: 'INDEX_IN_USE' }],
-    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
-    ofCluster: { by: 'volumeGroupExtId', partOf: 'VolumeGroup' },
+  iamNoun: 'Volume_Group_Disk',
+  internal: {
+    volumeGroupExtId: s.referenceTo('VolumeGroup'),
+    /** While the copy is running. */
+    copyOf: s.referenceTo('VolumeDisk'),
   },
-)
+  rel: 'volumes:config:volume-group:disk',
+  parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
+  unique: [{ fields: ['volumeGroupExtId', 'index'], error: 'INDEX_IN_USE' }],
+  ofCluster: { by: 'volumeGroupExtId', partOf: 'VolumeGroup' },
+})
 
 const path = '/config/volume-groups/{volumeGroupExtId}/disks'
 
@@ -50,6 +46,6 @@ export const volumeDiskOperations = {
   }),
   createVolumeDisk: create(path, VolumeDisk, mutation),
   getVolumeDiskById: get(`${path}/{extId}`, VolumeDisk, view),
-  updateVolumeDiskById: update(`${path}/{extId}`, VolumeDisk, { ...mutation, ifMatch: 'required' }),
+  updateVolumeDiskById: update(`${path}/{extId}`, VolumeDisk, mutation),
   deleteVolumeDiskById: remove(`${path}/{extId}`, VolumeDisk, mutation),
 }

@@ -30,21 +30,20 @@ export const volumeStatistics = {
   select: 'any',
 } as const
 
-export const VolumeGroupStats = resource(
-  'volumes.v4.stats.VolumeGroupStats',
-  {
+export const VolumeGroupStats = resource('volumes.v4.stats.VolumeGroupStats', {
+  fields: {
     volumeGroupExtId: s.readOnly(s.uuid()),
     ...blockSeries,
     ...points(['hydrationRemainingBytes']),
   },
-  { title: 'volume group statistics', derived: true },
-)
+  title: 'volume group statistics',
+  derived: true,
+})
 
 export const volumeGroupStatsOperations = {
   getVolumeGroupStats: read('/stats/volume-groups/{extId}', VolumeGroupStats.schema, {
     ...volumeStatistics,
     of: VolumeGroup,
-    envelope: 'volumes.v4.stats.GetVolumeGroupStatsApiResponse',
     iam: 'View_Volume_Group_Stats',
   }),
 }

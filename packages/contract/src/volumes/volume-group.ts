@@ -16,9 +16,8 @@ export const chapSecret = s.secret(s.text({ minLength: 12, maxLength: 16, patter
  * apply until the first attachment.
  * Source: specification 2.2, 4.3; catalogue volumes.json; behaviour volumes-storage.md 1.1, 1.2, 2.
  */
-export const VolumeGroup = resource(
-  'volumes.v4.config.VolumeGroup',
-  {
+export const VolumeGroup = resource('volumes.v4.config.VolumeGroup', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 256 }),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     clusterReference: s.immutable(s.referenceTo('Cluster')),
@@ -32,13 +31,11 @@ export const VolumeGroup = resource(
     targetPrefix: s.optional(s.text({ maxLength: 512, pattern: '^[0-9a-zA-Z:.-]+$' })),
     targetName: s.optional(s.text({ minLength: 12, maxLength: 512 })),
     enabledAuthentications: s.optional(authenticationType),
-    iscsiFeatures: s.optional(
-      s.object('volumes.v4.config.IscsiFeatures', {
-        enabledAuthentications: s.optional(authenticationType),
-        targetSecret: chapSecret,
-      }),
-    ),
-    storageFeatures: s.optional(s.object('volumes.v4.config.StorageFeatures', { flashMode: s.optional(FlashMode) })),
+    iscsiFeatures: s.optionalObject('volumes.v4.config.IscsiFeatures', {
+      enabledAuthentications: s.optional(authenticationType),
+      targetSecret: chapSecret,
+    }),
+    storageFeatures: s.optionalObject('volumes.v4.config.StorageFeatures', { flashMode: s.optional(FlashMode) }),
     attachmentType: s.withDefault(s.enumeration(['NONE', 'DIRECT', 'EXTERNAL']), 'NONE'),
     protocol: s.withDefault(s.enumeration(['NOT_ASSIGNED', 'ISCSI', 'NVMF']), 'NOT_ASSIGNED'),
     attachments: s.readOnly(s.arrayOf(VGAttachment)),
@@ -46,53 +43,44 @@ export const VolumeGroup = resource(
     // Used by create only; later disks have their own operations.
     disks: s.optional(s.arrayOf(VolumeDisk.schema, { minItems: 1, maxItems: 10 })),
   },
-  {
-    iamNoun: 'Volume_Group_Details',
-    internal: {
-      categoryIds: s.arrayOf(s.referenceTo('Category'), { maxItems: 20 }),
-      ownerReferenceId: s.uuid(),
-      isDeleting: s.boolean(),
-      isReverting: s.boolean(),
-      createdAt: s.timestamp(),
-    },
-    iam: {
-      name: 'volume_group',
-      attributes: {
-        name: 'name',
-        cluster_uuid: 'clusterReference',
-        category_uuid: 'categoryIds',
-        owner_uuid: 'ownerReferenceId',
-      },
-    },
-    associationType: 'VOLUMEGROUP',
-    rel: 'volumes:config:volume-group',
-    unique: [
-      { fields: ['clusterReference', 'name'], error: 'VOLUME_GROUP_NAME_EXISTS' },
-      { fields: ['clusterReference', 'targetName'] },
-    ],
-    sparsePut: true,
-    notFound: 'VOLUME_UNKNOWN_ENTITY_ERROR',
-    ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
+  iamNoun: 'Volume_Group_Details',
+  internal: {
+    categoryIds: s.arrayOf(s.referenceTo('Category'), { maxItems: 20 }),
+    ownerReferenceId: s.uuid(),
+    isDeleting: s.boolean(),
+    isReverting: s.boolean(),
+    createdAt: s.timestamp(),
   },
-)
+  iam: {
+    name: 'name',
+    cluster_uuid: 'clusterReference',
+    category_uuid: 'categoryIds',
+    owner_uuid: 'ownerReferenceId',
+  },
+  iamName: 'volume_group',
+  associationType: 'VOLUMEGROUP',
+  unique: [
+    { fields: ['clusterReference', 'name'], error: 'VOLUME_GROUP_NAME_EXISTS' },
+    { fields: ['clusterReference', 'targetName'] },
+  ],
+  sparsePut: true,
+  ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
+})
 
 /** `name` is `key/value`. */
-export const CategoryDetails = resource(
-  'volumes.v4.config.CategoryDetails',
-  {
+export const CategoryDetails = resource('volumes.v4.config.CategoryDetails', {
+  fields: {
     extId: s.readOnly(s.uuid()),
     name: s.readOnly(s.text({ maxLength: 256 })),
     entityType: s.readOnly(EntityReference.fields.entityType),
     uris: s.readOnly(s.arrayOf(s.text(), { maxItems: 100 })),
   },
-  {
-    title: 'category association',
-    bare: true,
-    derived: true,
-    internal: { volumeGroupExtId: s.uuid() },
-    parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
-  },
-)
+  title: 'category association',
+  bare: true,
+  derived: true,
+  internal: { volumeGroupExtId: s.uuid() },
+  parent: { param: 'volumeGroupExtId', kind: 'VolumeGroup', field: 'volumeGroupExtId' },
+})
 
 export const CategoryEntityReferences = s.object('volumes.v4.config.CategoryEntityReferences', {
   categories: s.arrayOf(
@@ -127,11 +115,7 @@ export const volumeGroupOperations = {
   }),
   createVolumeGroup: create(path, VolumeGroup, { ...mutation, iam: 'Create_Volume_Group', roles: volumeAdmins }),
   getVolumeGroupById: get(`${path}/{extId}`, VolumeGroup, { ...view, expand }),
-  updateVolumeGroupById: update(`${path}/{extId}`, VolumeGroup, {
-    ...mutation,
-    roles: volumeEditors,
-    ifMatch: 'required',
-  }),
+  updateVolumeGroupById: update(`${path}/{extId}`, VolumeGroup, { ...mutation, roles: volumeEditors }),
   deleteVolumeGroupById: remove(`${path}/{extId}`, VolumeGroup, {
     ...mutation,
     iam: 'Delete_Volume_Group',

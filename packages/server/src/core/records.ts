@@ -1,15 +1,13 @@
 import { anything, integer, optional, resource, text, timestamp, uuid } from '@hyperplane/contract'
 
-export const RememberedAnswer = resource(
-  'internal.v1.core.RememberedAnswer',
-  { fingerprint: text(), status: integer(), answer: text(), expires: timestamp() },
-  { indexed: ['expires'] },
-)
+export const RememberedAnswer = resource('internal.v1.core.RememberedAnswer', {
+  fields: { fingerprint: text(), status: integer(), answer: text(), expires: timestamp() },
+  indexed: ['expires'],
+})
 
 /** Append-only; each row holds the hash of the one before. Source: conventions 21. */
-export const AuditRecord = resource(
-  'internal.v1.core.AuditRecord',
-  {
+export const AuditRecord = resource('internal.v1.core.AuditRecord', {
+  fields: {
     time: timestamp(),
     requestId: optional(text()),
     identity: optional(uuid()),
@@ -27,7 +25,7 @@ export const AuditRecord = resource(
     previous: text(),
     hash: text(),
   },
-  { indexed: ['time'] },
-)
+  indexed: ['time'],
+})
 
 export const coreRecords = [RememberedAnswer, AuditRecord]

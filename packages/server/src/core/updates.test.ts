@@ -15,13 +15,17 @@ import {
 import { created, replaced, replacingChanges, sparseChanges, sparselyUpdated, withoutNulls } from './updates.ts'
 
 const Kind = resource('test.v4.config.Kind', {
-  name: text(),
-  note: optional(text()),
-  origin: immutable(optional(text())),
-  state: readOnly(text()),
-  password: secret(text()),
-  newer: since('v4.2', optional(text())),
-  inner: optional(object('', { note: optional(text()), key: secret(text()), newer: since('v4.2', optional(text())) })),
+  fields: {
+    name: text(),
+    note: optional(text()),
+    origin: immutable(optional(text())),
+    state: readOnly(text()),
+    password: secret(text()),
+    newer: since('v4.2', optional(text())),
+    inner: optional(
+      object('', { note: optional(text()), key: secret(text()), newer: since('v4.2', optional(text())) }),
+    ),
+  },
 })
 const stored: any = {
   extId: 'id',
@@ -47,10 +51,12 @@ test('a new entity takes no read-only, internal or undeclared field from the bod
   const Part = object('test.v4.config.Part', { size: text(), state: readOnly(text()) })
   const Other = object('test.v4.config.Other', { kind: text() })
   const Whole = resource('test.v4.config.Whole', {
-    state: readOnly(text()),
-    part: Part,
-    parts: arrayOf(Part),
-    either: oneOf(Part, Other),
+    fields: {
+      state: readOnly(text()),
+      part: Part,
+      parts: arrayOf(Part),
+      either: oneOf(Part, Other),
+    },
   })
   const sent = { size: '1', state: 'sent', undeclared: 1 }
   const either = { $objectType: 'test.v4.config.Part', ...sent }
@@ -127,7 +133,7 @@ test('a sparse PUT keeps absent fields, merges named objects one level deep, and
 test('a replacement keeps an omitted secret inside an alternative, unless another alternative is sent', () => {
   const inA = object('test.v4.config.A', { key: secret(text()), note: optional(text()) })
   const inB = object('test.v4.config.B', { key: secret(text()) })
-  const Choice = resource('test.v4.config.Choice', { choice: oneOf(inA, inB) })
+  const Choice = resource('test.v4.config.Choice', { fields: { choice: oneOf(inA, inB) } })
   const a = { $objectType: 'test.v4.config.A' }
   const before: any = { extId: 'id', choice: { ...a, key: { $sealed: 'k' }, note: 'old' } }
   const after = (choice: object): unknown => (replaced(Choice, before, { choice }, 'v4.2') as any).choice

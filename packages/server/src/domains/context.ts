@@ -1,7 +1,9 @@
 /** Core's context types with the drivers of this service, and what a kind declares. */
 
 import type { AnyResource, OperationSet } from '@hyperplane/contract'
+import { type NameIn, names } from '@hyperplane/contract/names'
 import { isInScope } from '../core/access/scope.ts'
+import type { ApiError } from '../core/api-error.ts'
 import type { ReadContext as CoreReadContext, WriteContext as CoreWriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
 import {
@@ -30,6 +32,7 @@ export {
   taskNamed,
   throwIfCanceled,
 } from '../core/tasks/define-task.ts'
+export { together } from '../core/time/schedules.ts'
 
 export type ReadContext<T = unknown, P extends string = string> = CoreReadContext<Drivers, T, P>
 export type WriteContext<T = unknown, P extends string = string> = CoreWriteContext<Drivers, T, P>
@@ -115,6 +118,12 @@ export const taskAbout = (operation: string, kind: AnyResource, entity: Named, c
   affected: [affected(kind, entity)],
   clusterExtIds: [clusterExtId],
 })
+
+/** Rules of several operations with the same body. @param ids separated by commas */
+export const bodyRules = <const S extends string, B>(ids: S, faults: (body: B) => readonly ApiError[]) =>
+  Object.fromEntries(names(ids).map((id) => [id, ({ body }: { readonly body: B }) => faults(body)])) as {
+    readonly [K in NameIn<S>]: (request: { readonly body: B }) => readonly ApiError[]
+  }
 
 /** Whether the entity exists and a body of the caller may name it. */
 export async function mayRefer(

@@ -9,7 +9,7 @@ export function amidFaults(drivers: Drivers, faults: Faults): Drivers {
   const wrapped = Object.entries(driverCalls).map(([name, calls]) => {
     const driver = drivers[name as keyof Drivers]
     const asked = new Map<string, Call>()
-    for (const method of Object.keys(calls)) {
+    for (const method of calls) {
       // `unknown`: `driverCalls` lists the methods that each driver has.
       const call = (driver as unknown as Record<string, Call>)[method] as Call
       asked.set(method, (...given) => {

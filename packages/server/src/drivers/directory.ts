@@ -1,3 +1,4 @@
+import { names } from '@hyperplane/contract/names'
 /** An LDAP server, read only; `directory-tries.ts` adds secondary servers. Source: behaviour iam.md 4. */
 export interface Directory {
   /** Verifies the password. An empty one is refused before it is sent: servers would accept it as an anonymous bind. */
@@ -73,7 +74,8 @@ export interface DirectoryEntry {
 }
 
 /** `credentials`: refused by the server. `busy`: not sent, too many calls are pending. Others: unusable server. */
-export type DirectoryFault = 'address' | 'busy' | 'credentials' | 'dns' | 'protocol' | 'refused' | 'timeout' | 'tls'
+export const directoryFaults = names('address, busy, credentials, dns, protocol, refused, timeout, tls')
+export type DirectoryFault = (typeof directoryFaults)[number]
 
 /** The message is for administrators and contains no secret. */
 export class DirectoryError extends Error {

@@ -1,4 +1,5 @@
 /** Places of backups: clusters, and buckets of S3-compatible services. Source: behaviour platform.md 8 (place), 9. */
+import { names } from '@hyperplane/contract/names'
 import { DriverError } from '../core/tasks/define-task.ts'
 
 export type Place =
@@ -43,7 +44,8 @@ export interface ObjectStore {
   remove(place: Place, key: string): Promise<void>
 }
 
-export type ObjectStoreFault = 'unreachable' | 'accessDenied' | 'noSuchBucket' | 'tlsFailed' | 'full' | 'noSuchObject'
+export const objectStoreFaults = names('accessDenied, full, noSuchBucket, noSuchObject, tlsFailed, unreachable')
+export type ObjectStoreFault = (typeof objectStoreFaults)[number]
 
 export class ObjectStoreError extends DriverError {
   readonly fault: ObjectStoreFault

@@ -2,7 +2,9 @@
  * Calls of this manager to remote clusters and managers. The certificate shown at the first contact is pinned: later
  * connections verify it before credentials are sent. Source: behaviour platform.md 4, 6, 12.
  */
+
 import { apiKeyPrefix } from '@hyperplane/contract/iam/key'
+import { names } from '@hyperplane/contract/names'
 import { DriverError } from '../core/tasks/define-task.ts'
 import type { RemoteNetworks } from './remote-networks.ts'
 
@@ -92,7 +94,8 @@ export interface RemoteManagers extends RemoteNetworks {
   keepInventory(clusterExtId: string, rows: readonly InventoryRow[] | undefined): Promise<void>
 }
 
-export type RemoteFaultReason = 'authentication' | 'certificate' | 'refused' | 'unreachable'
+export const remoteFaultReasons = names('authentication, certificate, refused, unreachable')
+export type RemoteFaultReason = (typeof remoteFaultReasons)[number]
 
 /** The message is for people and contains no secret. */
 export class RemoteFault extends DriverError {

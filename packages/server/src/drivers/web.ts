@@ -1,3 +1,4 @@
+import { names } from '@hyperplane/contract/names'
 /**
  * Documents on web servers (metadata, revocation lists, OCSP): `simulated/` for `*.simulated`, `http/` for others.
  * Source: behaviour iam.md 4, 5.
@@ -18,7 +19,8 @@ export interface WebRequest {
   readonly timeoutMilliseconds: number
 }
 
-export type WebFault = 'address' | 'dns' | 'protocol' | 'redirect' | 'refused' | 'size' | 'status' | 'timeout' | 'tls'
+export const webFaults = names('address, dns, protocol, redirect, refused, size, status, timeout, tls')
+export type WebFault = (typeof webFaults)[number]
 
 /** The message is for administrators and contains nothing of the answer. */
 export class WebError extends Error {

@@ -159,7 +159,7 @@ async function twins(name: string, more: object = {}): Promise<readonly [string,
 
 test('under concurrent load each world has its own rate limits', async () => {
   const pair = await twins('rates', { rateLimits: 'on' })
-  const limit = limitAt(categoryOperations.listCategories.rateLimit, 'small')
+  const limit = limitAt(categoryOperations.listCategories.rateLimit!, 'small')
   realTime += 120_000
   const send = (world: string): Promise<CallResult> => app.call('GET', `${categories}?$limit=1`, { world })
   const calls = pair.flatMap((world) => Array.from({ length: limit + 2 }, () => world))

@@ -6,12 +6,11 @@ import { names } from '../../names.ts'
 import { action, create, get, list, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
-import { getRate, imagePolicyReaders, listRate, policyMutationRate } from '../roles.ts'
+import { imagePolicyReaders, policyMutationRate } from '../roles.ts'
 import { ImagesFilter } from './category-filter.ts'
 
-export const ImagePlacementPolicy = resource(
-  'vmm.v4.images.config.PlacementPolicy',
-  {
+export const ImagePlacementPolicy = resource('vmm.v4.images.config.PlacementPolicy', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 256 }),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     placementType: s.enumeration(['SOFT', 'HARD']),
@@ -23,16 +22,11 @@ export const ImagePlacementPolicy = resource(
     ownerExtId: s.readOnly(s.uuid()),
     ownerName: s.readOnly(s.text()),
   },
-  {
-    kind: 'ImagePlacementPolicy',
-    title: 'image placement policy',
-    iam: { name: 'image_placement_policy', attributes: { name: 'name', owner_uuid: 'ownerExtId' } },
-    associationType: 'IMAGE_PLACEMENT_POLICY',
-    rel: 'vmm:images:config:placement-policy',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-  },
-)
+  kind: 'ImagePlacementPolicy',
+  iam: { name: 'name', owner_uuid: 'ownerExtId' },
+  associationType: 'IMAGE_PLACEMENT_POLICY',
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
 export const SuspendPlacementPolicyConfig = s.object('vmm.v4.images.config.SuspendPlacementPolicyConfig', {
   shouldCancelRunningTasks: s.withDefault(s.boolean(), false),
@@ -47,40 +41,33 @@ const creators: readonly RoleName[] = [...editors, 'Consumer', 'Developer']
 const view = { roles: imagePolicyReaders }
 const change = { rateLimit: policyMutationRate, ifMatch: 'required', requestId: 'required' } as const
 
+const path = '/images/config/placement-policies'
+const one = `${path}/{extId}` as const
+
 export const imagePlacementPolicyOperations = {
-  listPlacementPolicies: list('/images/config/placement-policies', ImagePlacementPolicy, {
+  listPlacementPolicies: list(path, ImagePlacementPolicy, {
     ...view,
-    rateLimit: listRate,
     filter: names('createTime, description, enforcementState, extId, name'),
     orderby: ['description', 'enforcementState', 'name'],
     select: names(`
       createTime, description, enforcementState, extId, lastUpdateTime, links, name, ownerExtId, placementType, tenantId
     `),
   }),
-  createPlacementPolicy: create('/images/config/placement-policies', ImagePlacementPolicy, {
+  createPlacementPolicy: create(path, ImagePlacementPolicy, {
     roles: creators,
     rateLimit: policyMutationRate,
     requestId: 'required',
   }),
-  getPlacementPolicyById: get('/images/config/placement-policies/{extId}', ImagePlacementPolicy, {
-    ...view,
-    rateLimit: getRate,
-  }),
-  updatePlacementPolicyById: update('/images/config/placement-policies/{extId}', ImagePlacementPolicy, {
-    ...change,
-    roles: editors,
-  }),
-  deletePlacementPolicyById: remove('/images/config/placement-policies/{extId}', ImagePlacementPolicy, {
-    roles: editors,
-    rateLimit: policyMutationRate,
-  }),
-  suspendPlacementPolicy: action('/images/config/placement-policies/{extId}/$actions/suspend', {
+  getPlacementPolicyById: get(one, ImagePlacementPolicy, view),
+  updatePlacementPolicyById: update(one, ImagePlacementPolicy, { ...change, roles: editors }),
+  deletePlacementPolicyById: remove(one, ImagePlacementPolicy, { roles: editors, rateLimit: policyMutationRate }),
+  suspendPlacementPolicy: action(`${one}/$actions/suspend`, {
     ...change,
     of: ImagePlacementPolicy,
     roles: switchers,
     body: SuspendPlacementPolicyConfig,
   }),
-  resumePlacementPolicy: action('/images/config/placement-policies/{extId}/$actions/resume', {
+  resumePlacementPolicy: action(`${one}/$actions/resume`, {
     ...change,
     of: ImagePlacementPolicy,
     roles: switchers,

@@ -3,12 +3,11 @@ import { names } from '../../names.ts'
 import { create, get, list, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
-import { getRate, imagePolicyReaders, listRate, policyMutationRate } from '../roles.ts'
+import { imagePolicyReaders, policyMutationRate } from '../roles.ts'
 import { ImagesFilter } from './category-filter.ts'
 
-export const ImageRateLimitPolicy = resource(
-  'vmm.v4.images.config.RateLimitPolicy',
-  {
+export const ImageRateLimitPolicy = resource('vmm.v4.images.config.RateLimitPolicy', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 256 }),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     /** Kilobytes (1000 bytes) per second. */
@@ -20,51 +19,36 @@ export const ImageRateLimitPolicy = resource(
     ownerExtId: s.readOnly(s.uuid()),
     ownerName: s.readOnly(s.text()),
   },
-  {
-    kind: 'ImageRateLimitPolicy',
-    title: 'image rate limit policy',
-    iam: { name: 'image_rate_limit_policy', attributes: { name: 'name', owner_uuid: 'ownerExtId' } },
-    associationType: 'IMAGE_RATE_LIMIT',
-    rel: 'vmm:images:config:rate-limit-policy',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-  },
-)
+  kind: 'ImageRateLimitPolicy',
+  iam: { name: 'name', owner_uuid: 'ownerExtId' },
+  associationType: 'IMAGE_RATE_LIMIT',
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
-export const EffectiveRateLimitPolicy = resource(
-  'vmm.v4.images.config.EffectiveRateLimitPolicy',
-  { clusterExtId: s.readOnly(s.uuid()), rateLimitExtId: s.readOnly(s.uuid()) },
-  { title: 'effective rate limit policy', derived: true },
-)
+export const EffectiveRateLimitPolicy = resource('vmm.v4.images.config.EffectiveRateLimitPolicy', {
+  fields: { clusterExtId: s.readOnly(s.uuid()), rateLimitExtId: s.readOnly(s.uuid()) },
+  derived: true,
+})
 
 const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin']
 const view = { iam: 'View_Image_Rate_Limit_Policy', roles: imagePolicyReaders }
 const mutation = { roles: writers, rateLimit: policyMutationRate }
 
+const path = '/images/config/rate-limit-policies'
+const one = `${path}/{extId}` as const
+
 export const imageRateLimitPolicyOperations = {
-  listRateLimitPolicies: list('/images/config/rate-limit-policies', ImageRateLimitPolicy, {
+  listRateLimitPolicies: list(path, ImageRateLimitPolicy, {
     ...view,
-    rateLimit: listRate,
     filter: names('createTime, description, extId, name, rateLimitKbps'),
     orderby: ['description', 'lastUpdateTime', 'name', 'rateLimitKbps'],
   }),
-  createRateLimitPolicy: create('/images/config/rate-limit-policies', ImageRateLimitPolicy, {
-    ...mutation,
-    requestId: 'required',
-  }),
-  getRateLimitPolicyById: get('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
-    ...view,
-    rateLimit: getRate,
-  }),
-  updateRateLimitPolicyById: update('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-    requestId: 'required',
-  }),
-  deleteRateLimitPolicyById: remove('/images/config/rate-limit-policies/{extId}', ImageRateLimitPolicy, mutation),
+  createRateLimitPolicy: create(path, ImageRateLimitPolicy, { ...mutation, requestId: 'required' }),
+  getRateLimitPolicyById: get(one, ImageRateLimitPolicy, view),
+  updateRateLimitPolicyById: update(one, ImageRateLimitPolicy, { ...mutation, requestId: 'required' }),
+  deleteRateLimitPolicyById: remove(one, ImageRateLimitPolicy, mutation),
   listEffectiveRateLimitPolicies: list('/images/config/effective-rate-limit-policies', EffectiveRateLimitPolicy, {
     ...view,
-    rateLimit: listRate,
     filter: ['clusterExtId', 'extId'],
     orderby: ['clusterExtId'],
   }),

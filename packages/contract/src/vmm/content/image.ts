@@ -3,7 +3,6 @@ import { names } from '../../names.ts'
 import { action, create, get, list, perSecond, read, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
-import { getRate, listRate } from '../roles.ts'
 import { placementRetry } from './placement-retry.ts'
 
 // Checked at creation only, because the image outlives the disk.
@@ -41,9 +40,8 @@ export const ImagePlacementStatus = s.object('vmm.v4.content.ImagePlacementStatu
   conflictingPolicyExtIds: s.readOnly(s.arrayOf(s.uuid(), { maxItems: 100 })),
 })
 
-export const Image = resource(
-  'vmm.v4.content.Image',
-  {
+export const Image = resource('vmm.v4.content.Image', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 256 }),
     description: s.withDefault(s.text({ maxLength: 1000, multiline: true }), ''),
     type: s.immutable(s.enumeration(['DISK_IMAGE', 'ISO_IMAGE'])),
@@ -59,24 +57,17 @@ export const Image = resource(
     clusterLocationExtIds: s.optional(s.arrayOf(s.referenceTo('Cluster'), { maxItems: 200 })),
     placementPolicyStatus: s.readOnly(s.arrayOf(ImagePlacementStatus, { maxItems: 100 })),
   },
-  {
-    iam: {
-      name: 'image',
-      attributes: {
-        category_uuid: 'categoryExtIds',
-        cluster_uuid: 'clusterLocationExtIds',
-        name: 'name',
-        owner_uuid: 'ownerExtId',
-        type: 'type',
-      },
-    },
-    associationType: 'IMAGE',
-    rel: 'vmm:content:image',
-    internal: { placementRetry: s.optional(s.object('', placementRetry)) },
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-    ofCluster: { by: 'clusterLocationExtIds', keptByManager: ['categoryExtIds', 'ownerExtId'] },
+  iam: {
+    category_uuid: 'categoryExtIds',
+    cluster_uuid: 'clusterLocationExtIds',
+    name: 'name',
+    owner_uuid: 'ownerExtId',
+    type: 'type',
   },
-)
+  associationType: 'IMAGE',
+  internal: { placementRetry: s.optionalObject('', placementRetry) },
+  ofCluster: { by: 'clusterLocationExtIds', keptByManager: ['categoryExtIds', 'ownerExtId'] },
+})
 
 export const ImageImportConfig = s.object('vmm.v4.content.ImageImportConfig', {
   clusterExtId: s.referenceTo('Cluster'),
@@ -103,7 +94,6 @@ const view = { roles: readers }
 export const imageOperations = {
   listImages: list('/content/images', Image, {
     ...view,
-    rateLimit: listRate,
     filter: names('categoryExtIds, clusterLocationExtIds, createTime, description, extId, name, sizeBytes, type'),
     orderby: ['description', 'lastUpdateTime', 'name', 'sizeBytes', 'type'],
     select: names(`
@@ -112,11 +102,10 @@ export const imageOperations = {
     `),
   }),
   createImage: create('/content/images', Image, { roles: creators, rateLimit: mutationRate, requestId: 'required' }),
-  getImageById: get('/content/images/{extId}', Image, { ...view, rateLimit: getRate }),
+  getImageById: get('/content/images/{extId}', Image, view),
   updateImageById: update('/content/images/{extId}', Image, {
     roles: editors,
     rateLimit: mutationRate,
-    ifMatch: 'required',
     requestId: 'required',
   }),
   deleteImageById: remove('/content/images/{extId}', Image, {

@@ -4,7 +4,6 @@ import { action, create, get, list, perSecond, read, remove, resource, update } 
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
 import { CategoryReference } from '../references.ts'
-import { getRate, listRate } from '../roles.ts'
 import { vmOverrides } from '../vm/clone.ts'
 import { CdRom } from '../vm/parts/cd-rom.ts'
 import { Nic } from '../vm/parts/nic.ts'
@@ -28,9 +27,8 @@ const source = s.oneOf(OvaVmSource, OvaUrlSource, ObjectsLiteSource)
 const checksum = s.oneOf(OvaSha1Checksum, OvaSha256Checksum)
 const clusterLocationExtIds = s.arrayOf(s.referenceTo('Cluster'), { maxItems: 200 })
 
-export const Ova = resource(
-  'vmm.v4.content.Ova',
-  {
+export const Ova = resource('vmm.v4.content.Ova', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 256 }),
     // Required on create.
     source: s.optional(source),
@@ -48,20 +46,13 @@ export const Ova = resource(
       s.object('iam.v4.authn.User', { extId: s.optional(s.uuid()), username: s.optional(s.text()) }),
     ),
   },
-  {
-    iam: {
-      name: 'ova',
-      attributes: { cluster_uuid: 'clusterLocationExtIds', name: 'name', owner_uuid: 'createdBy/extId' },
-    },
-    internal: {
-      /** File in the archive of each disk of `vmConfig`. */
-      diskFiles: s.optional(s.arrayOf(s.text())),
-    },
-    rel: 'vmm:content:ova',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-    ofCluster: { stays: 'an OVA keeps the clusters of its files registered' },
+  iam: { cluster_uuid: 'clusterLocationExtIds', name: 'name', owner_uuid: 'createdBy/extId' },
+  internal: {
+    /** File in the archive of each disk of `vmConfig`. */
+    diskFiles: s.optional(s.arrayOf(s.text())),
   },
-)
+  ofCluster: { stays: 'an OVA keeps the clusters of its files registered' },
+})
 
 /** The name is the only field that changes; clients return the others as they read them. */
 const ChangedOva = s.object('vmm.v4.content.Ova', {
@@ -95,7 +86,6 @@ const one = '/content/ovas/{extId}'
 export const ovaOperations = {
   listOvas: list('/content/ovas', Ova, {
     ...view,
-    rateLimit: listRate,
     filter: names('createTime, diskFormat, extId, name, parentVm, sizeBytes'),
     orderby: names('createTime, lastUpdateTime, name, sizeBytes'),
     select: names(`
@@ -104,8 +94,8 @@ export const ovaOperations = {
     `),
   }),
   createOva: create('/content/ovas', Ova, mutation),
-  getOvaById: get(one, Ova, { ...view, rateLimit: getRate }),
-  updateOvaById: update(one, Ova, { ...mutation, body: ChangedOva, ifMatch: 'required' }),
+  getOvaById: get(one, Ova, view),
+  updateOvaById: update(one, Ova, { ...mutation, body: ChangedOva }),
   deleteOvaById: remove(one, Ova, mutation),
   deployOva: action('/content/ovas/{extId}/$actions/deploy', { ...mutation, of: Ova, body: OvaDeploymentSpec }),
   getFileByOvaId: read('/content/ovas/{ovaExtId}/file', s.anything(), {

@@ -6,12 +6,11 @@ import { names } from '../../names.ts'
 import { create, get, list, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
-import { getRate, listRate, policyMutationRate, policyWriters } from '../roles.ts'
+import { policyMutationRate, policyWriters } from '../roles.ts'
 import { TemplatesFilter } from './category-filter.ts'
 
-export const TemplatePlacementPolicy = resource(
-  'vmm.v4.config.TemplatePlacementPolicy',
-  {
+export const TemplatePlacementPolicy = resource('vmm.v4.config.TemplatePlacementPolicy', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 256 }),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
     placementType: s.optional(s.enumeration(['SOFT'])),
@@ -25,41 +24,28 @@ export const TemplatePlacementPolicy = resource(
     createdBy: s.readOnly(s.text()),
     updatedBy: s.readOnly(s.text()),
   },
-  {
-    title: 'template placement policy',
-    iam: { name: 'template_placement_policy', attributes: { name: 'name', owner_uuid: 'createdBy' } },
-    associationType: 'TEMPLATE_PLACEMENT_POLICY',
-    rel: 'vmm:config:template-placement-policy',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-  },
-)
+  iam: { name: 'name', owner_uuid: 'createdBy' },
+  associationType: 'TEMPLATE_PLACEMENT_POLICY',
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
 const readers: readonly RoleName[] = [...policyWriters, 'Platform Viewer', 'Virtual Machine Operator']
 const view = { roles: readers }
 const mutation = { roles: policyWriters, rateLimit: policyMutationRate }
 const shown = names('createTime, description, extId, name, placementType, updateTime')
 
+const path = '/config/template-placement-policies'
+const one = `${path}/{extId}` as const
+
 export const templatePlacementPolicyOperations = {
-  listTemplatePlacementPolicies: list('/config/template-placement-policies', TemplatePlacementPolicy, {
+  listTemplatePlacementPolicies: list(path, TemplatePlacementPolicy, {
     ...view,
-    rateLimit: listRate,
     filter: shown,
     orderby: shown,
     select: shown,
   }),
-  createTemplatePlacementPolicy: create('/config/template-placement-policies', TemplatePlacementPolicy, mutation),
-  getTemplatePlacementPolicyById: get('/config/template-placement-policies/{extId}', TemplatePlacementPolicy, {
-    ...view,
-    rateLimit: getRate,
-  }),
-  updateTemplatePlacementPolicyById: update('/config/template-placement-policies/{extId}', TemplatePlacementPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
-  deleteTemplatePlacementPolicyById: remove(
-    '/config/template-placement-policies/{extId}',
-    TemplatePlacementPolicy,
-    mutation,
-  ),
+  createTemplatePlacementPolicy: create(path, TemplatePlacementPolicy, mutation),
+  getTemplatePlacementPolicyById: get(one, TemplatePlacementPolicy, view),
+  updateTemplatePlacementPolicyById: update(one, TemplatePlacementPolicy, mutation),
+  deleteTemplatePlacementPolicyById: remove(one, TemplatePlacementPolicy, mutation),
 }

@@ -2,7 +2,6 @@
 import { action, create, get, list, perSecond, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
 import * as s from '../../schema.ts'
-import { getRate, listRate } from '../roles.ts'
 import { vmOverrides } from '../vm/clone.ts'
 import {
   SysprepConfigOverrideSpec,
@@ -36,9 +35,8 @@ export const TemplateVersionReference = s.object('vmm.v4.content.TemplateVersion
 const versionName = s.text({ minLength: 1, maxLength: 256 })
 const versionDescription = s.text({ minLength: 1, maxLength: 1000, multiline: true })
 
-export const TemplateVersion = resource(
-  'vmm.v4.content.TemplateVersionSpec',
-  {
+export const TemplateVersion = resource('vmm.v4.content.TemplateVersionSpec', {
+  fields: {
     // Required on update; the first version of a template has defaults.
     versionName: s.optional(versionName),
     versionDescription: s.optional(versionDescription),
@@ -54,39 +52,35 @@ export const TemplateVersion = resource(
     createTime: s.readOnly(s.timestamp()),
     createdBy: s.readOnly(TemplateUser),
   },
-  {
-    iamNoun: 'VM_Templates_Versions',
-    kind: 'TemplateVersion',
-    internal: {
-      templateExtId: s.referenceTo('Template'),
-      /** For the VMs that are deployed from the version. */
-      guestCustomization: s.secret(GuestCustomizationParams),
-      /** Settings that replace those of `guestCustomizationProfile`. */
-      profileOverride: s.secret(SysprepConfigOverrideSpec),
-      copies: s.optional(
-        s.arrayOf(
-          s.object('', {
-            /** The file of `vmSpec`. */
-            fileExtId: s.uuid(),
-            diskExtId: s.uuid(),
-            clusterExtId: s.uuid(),
-            containerExtId: s.referenceTo('StorageContainer'),
-            sizeBytes: s.integer(),
-            writtenBytes: s.integer(),
-          }),
-        ),
+  iamNoun: 'VM_Templates_Versions',
+  kind: 'TemplateVersion',
+  internal: {
+    templateExtId: s.referenceTo('Template'),
+    /** For the VMs that are deployed from the version. */
+    guestCustomization: s.secret(GuestCustomizationParams),
+    /** Settings that replace those of `guestCustomizationProfile`. */
+    profileOverride: s.secret(SysprepConfigOverrideSpec),
+    copies: s.optional(
+      s.arrayOf(
+        s.object('', {
+          /** The file of `vmSpec`. */
+          fileExtId: s.uuid(),
+          diskExtId: s.uuid(),
+          clusterExtId: s.uuid(),
+          containerExtId: s.referenceTo('StorageContainer'),
+          sizeBytes: s.integer(),
+          writtenBytes: s.integer(),
+        }),
       ),
-    },
-    parent: { param: 'templateExtId', kind: 'Template', field: 'templateExtId' },
-    rel: 'vmm:content:template-version',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-    ofCluster: { stays: 'a version keeps the clusters of its disks registered' },
+    ),
   },
-)
+  parent: { param: 'templateExtId', kind: 'Template', field: 'templateExtId' },
+  rel: 'vmm:content:template-version',
+  ofCluster: { stays: 'a version keeps the clusters of its disks registered' },
+})
 
-export const Template = resource(
-  'vmm.v4.content.Template',
-  {
+export const Template = resource('vmm.v4.content.Template', {
+  fields: {
     templateName: s.text({ minLength: 1, maxLength: 256 }),
     templateDescription: s.optional(s.text({ maxLength: 1000, multiline: true })),
     /** Answers: the active version. Bodies: a new version. */
@@ -100,26 +94,20 @@ export const Template = resource(
     updateTime: s.readOnly(s.timestamp()),
     updatedBy: s.readOnly(TemplateUser),
   },
-  {
-    iamNoun: 'VM_Templates',
-    iam: {
-      name: 'vm_template',
-      attributes: { category_uuid: 'categoryExtIds', name: 'templateName', owner_uuid: 'createdBy/extId' },
-    },
-    internal: {
-      activeVersionExtId: s.referenceTo('TemplateVersion'),
-      /** The temporary VM of the guest update, from the acceptance of its task on. */
-      updatedVmExtId: s.optional(s.uuid()),
-      placementRetries: s.optional(s.arrayOf(s.object('', { clusterExtId: s.uuid(), ...placementRetry }))),
-    },
-    indexed: ['updatedVmExtId'],
-    associationType: 'VM_TEMPLATE',
-    rel: 'vmm:content:template',
-    sparsePut: true,
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-    ofCluster: { stays: 'its versions keep the clusters of their disks registered' },
+  iamNoun: 'VM_Templates',
+  iam: { category_uuid: 'categoryExtIds', name: 'templateName', owner_uuid: 'createdBy/extId' },
+  iamName: 'vm_template',
+  internal: {
+    activeVersionExtId: s.referenceTo('TemplateVersion'),
+    /** The temporary VM of the guest update, from the acceptance of its task on. */
+    updatedVmExtId: s.optional(s.uuid()),
+    placementRetries: s.optional(s.arrayOf(s.object('', { clusterExtId: s.uuid(), ...placementRetry }))),
   },
-)
+  indexed: ['updatedVmExtId'],
+  associationType: 'VM_TEMPLATE',
+  sparsePut: true,
+  ofCluster: { stays: 'its versions keep the clusters of their disks registered' },
+})
 
 /** The first version of a template is made from a VM, and is active. */
 const NewTemplate = s.object('vmm.v4.content.Template', {
@@ -153,7 +141,6 @@ const writers: readonly RoleName[] = ['Platform Admin', 'Super Admin', 'Virtual 
 const readers: readonly RoleName[] = [...writers, 'Platform Viewer', 'Virtual Machine Operator']
 
 const view = { roles: readers }
-const viewVersions = { roles: readers }
 const mutation = { roles: writers, rateLimit: perSecond(2, 2, 5), requestId: 'required' } as const
 const acting = { ...mutation, of: Template } as const
 
@@ -164,7 +151,6 @@ const version = '/content/templates/{templateExtId}/versions/{extId}'
 export const templateOperations = {
   listTemplates: list('/content/templates', Template, {
     ...view,
-    rateLimit: listRate,
     filter: ['createTime', 'extId', 'templateDescription', 'templateName', 'updateTime'],
     orderby: ['templateName', 'updateTime'],
     select: [
@@ -180,8 +166,8 @@ export const templateOperations = {
     ],
   }),
   createTemplate: create('/content/templates', Template, { ...mutation, body: NewTemplate }),
-  getTemplateById: get(one, Template, { ...view, rateLimit: getRate }),
-  updateTemplateById: update(one, Template, { ...mutation, ifMatch: 'required' }),
+  getTemplateById: get(one, Template, view),
+  updateTemplateById: update(one, Template, mutation),
   deleteTemplateById: remove(one, Template, mutation),
   publishTemplate: action('/content/templates/{extId}/$actions/publish', {
     ...acting,
@@ -203,12 +189,11 @@ export const templateOperations = {
 
 export const templateVersionOperations = {
   listTemplateVersions: list(versions, TemplateVersion, {
-    ...viewVersions,
-    rateLimit: listRate,
+    ...view,
     filter: ['createTime', 'extId', 'versionDescription', 'versionName'],
     orderby: ['createTime', 'versionName'],
     select: 'any',
   }),
-  getTemplateVersionById: get(version, TemplateVersion, { ...viewVersions, rateLimit: getRate }),
+  getTemplateVersionById: get(version, TemplateVersion, view),
   deleteTemplateVersionById: remove(version, TemplateVersion, mutation),
 }

@@ -26,13 +26,11 @@ export const externGuestToolsOperations = {
     roles: [...vmReaders, ...connectors],
     rateLimit: getRate,
     carriesTag: true,
-    envelope: 'vmm.v4.extern.config.GetNutanixGuestToolsApiResponse',
   }),
   updateNutanixGuestToolsById: update('/extern/config/vms/{extId}/nutanix-guest-tools', ExternVm, {
     ...mutation,
     body: ExternGuestTools,
     iam: 'Update_External_Virtual_Machine_Guest_Tools',
-    envelope: 'vmm.v4.extern.config.UpdateNutanixGuestToolsApiResponse',
   }),
   insertNutanixGuestTools: action('/extern/config/vms/{extId}/nutanix-guest-tools/$actions/insert-iso', {
     ...mutation,

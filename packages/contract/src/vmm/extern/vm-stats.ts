@@ -27,11 +27,12 @@ export const ExternVmStatsTuple = s.object('vmm.v4.extern.stats.VmStatsTuple', {
   `),
 })
 
-export const ExternVmStats = resource(
-  'vmm.v4.extern.stats.VmStats',
-  { stats: s.optional(s.arrayOf(ExternVmStatsTuple)) },
-  { kind: 'ExternVmStats', title: 'external VM statistics', derived: true, notFound: 'VMM_ENTITY_NOT_FOUND' },
-)
+export const ExternVmStats = resource('vmm.v4.extern.stats.VmStats', {
+  fields: { stats: s.optional(s.arrayOf(ExternVmStatsTuple)) },
+  kind: 'ExternVmStats',
+  title: 'external VM statistics',
+  derived: true,
+})
 
 const selectable = ['extId', 'links', 'stats', 'tenantId', ...pathsOf(ExternVmStatsTuple)]
 const filterable = pathsOf(ExternVmStatsTuple, ['timestamp'])

@@ -4,7 +4,6 @@ import { action, baseFields, get, list, resource } from '../../operation.ts'
 import * as s from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
 import {
-  getRate,
   vmListRate,
   vmMutationRate,
   vmOperators,
@@ -33,66 +32,51 @@ const StorageContainerReference = reference('VmDiskContainerReference')
 
 export const ExternDisk = s.object('vmm.v4.extern.config.Disk', {
   ...baseFields,
-  diskAddress: s.optional(
-    s.object('vmm.v4.extern.config.DiskAddress', {
-      busType: s.optional(s.enumeration(['SCSI', 'IDE', 'SATA', 'NVME'])),
-      index: s.optional(s.integer({ minimum: 0 })),
+  diskAddress: s.optionalObject('vmm.v4.extern.config.DiskAddress', {
+    busType: s.optional(s.enumeration(['SCSI', 'IDE', 'SATA', 'NVME'])),
+    index: s.optional(s.integer({ minimum: 0 })),
+  }),
+  backingInfo: s.optionalObject('vmm.v4.extern.config.VmDisk', {
+    diskSizeBytes: s.optional(s.integer({ minimum: 1 })),
+    storageContainer: s.optional(StorageContainerReference),
+    storageConfig: s.optionalObject('vmm.v4.extern.config.VmDiskStorageConfig', {
+      isFlashModeEnabled: s.optional(s.boolean()),
     }),
-  ),
-  backingInfo: s.optional(
-    s.object('vmm.v4.extern.config.VmDisk', {
-      diskSizeBytes: s.optional(s.integer({ minimum: 1 })),
-      storageContainer: s.optional(StorageContainerReference),
-      storageConfig: s.optional(
-        s.object('vmm.v4.extern.config.VmDiskStorageConfig', { isFlashModeEnabled: s.optional(s.boolean()) }),
-      ),
-    }),
-  ),
+  }),
 })
 
 export const ExternCdRom = s.object('vmm.v4.extern.config.CdRom', {
   ...baseFields,
-  diskAddress: s.optional(
-    s.object('vmm.v4.extern.config.CdRomAddress', {
-      busType: s.optional(s.enumeration(['IDE', 'SATA'])),
-      index: s.optional(s.integer({ minimum: 0 })),
-    }),
-  ),
-  backingInfo: s.optional(
-    s.object('vmm.v4.extern.config.CdRomBackingInfo', {
-      diskExtId: s.optional(s.uuid()),
-      storageContainer: s.optional(StorageContainerReference),
-    }),
-  ),
+  diskAddress: s.optionalObject('vmm.v4.extern.config.CdRomAddress', {
+    busType: s.optional(s.enumeration(['IDE', 'SATA'])),
+    index: s.optional(s.integer({ minimum: 0 })),
+  }),
+  backingInfo: s.optionalObject('vmm.v4.extern.config.CdRomBackingInfo', {
+    diskExtId: s.optional(s.uuid()),
+    storageContainer: s.optional(StorageContainerReference),
+  }),
 })
 
 export const ExternNic = s.object('vmm.v4.extern.config.Nic', {
   ...baseFields,
-  backingInfo: s.optional(
-    s.object('vmm.v4.extern.config.NicBackingInfo', {
-      adapterType: s.optional(s.enumeration(['E1000', 'PCNET32', 'VMXNET', 'VMXNET2', 'VMXNET3', 'E1000E', 'SRIOV'])),
-      macAddress: s.optional(macAddress()),
-      isConnected: s.optional(s.boolean()),
+  backingInfo: s.optionalObject('vmm.v4.extern.config.NicBackingInfo', {
+    adapterType: s.optional(s.enumeration(['E1000', 'PCNET32', 'VMXNET', 'VMXNET2', 'VMXNET3', 'E1000E', 'SRIOV'])),
+    macAddress: s.optional(macAddress()),
+    isConnected: s.optional(s.boolean()),
+  }),
+  networkInfo: s.optionalObject('vmm.v4.extern.config.NicNetworkInfo', {
+    portGroupInfo: s.optionalObject('vmm.v4.extern.config.PortGroupInfo', {
+      name: s.optional(s.text({ maxLength: 128 })),
     }),
-  ),
-  networkInfo: s.optional(
-    s.object('vmm.v4.extern.config.NicNetworkInfo', {
-      portGroupInfo: s.optional(
-        s.object('vmm.v4.extern.config.PortGroupInfo', { name: s.optional(s.text({ maxLength: 128 })) }),
-      ),
-      ipAddressInfo: s.optional(
-        s.object('vmm.v4.extern.config.IpAddressInfo', {
-          ipv4Addresses: s.optional(s.arrayOf(IPv4Address, { maxItems: 128 })),
-          ipv6Addresses: s.optional(s.arrayOf(s.text(), { maxItems: 128 })),
-        }),
-      ),
+    ipAddressInfo: s.optionalObject('vmm.v4.extern.config.IpAddressInfo', {
+      ipv4Addresses: s.optional(s.arrayOf(IPv4Address, { maxItems: 128 })),
+      ipv6Addresses: s.optional(s.arrayOf(s.text(), { maxItems: 128 })),
     }),
-  ),
+  }),
 })
 
-export const ExternVm = resource(
-  'vmm.v4.extern.config.Vm',
-  {
+export const ExternVm = resource('vmm.v4.extern.config.Vm', {
+  fields: {
     name: s.optional(s.text({ maxLength: 80 })),
     description: s.optional(s.text({ multiline: true })),
     powerState: s.optional(s.enumeration(['ON', 'OFF', 'SUSPENDED', 'UNDETERMINED'])),
@@ -110,31 +94,24 @@ export const ExternVm = resource(
     ownershipInfo: s.optional(OwnershipInfo),
     nutanixGuestTools: s.optional(ExternGuestTools),
   },
-  {
-    iamNoun: 'External_Virtual_Machine',
-    kind: 'ExternVm',
-    title: 'external VM',
-    iam: {
-      name: 'external_virtual_machine',
-      attributes: {
-        category_uuid: 'categories/extId',
-        cluster_uuid: 'cluster/extId',
-        name: 'name',
-        owner_uuid: 'ownershipInfo/owner/extId',
-      },
-    },
-    associationType: 'MH_VM',
-    rel: 'vmm:extern:config:vm',
-    internal: {
-      /** The guest reboots then, to start its new tools. */
-      toolsRebootAt: s.optional(s.timestamp()),
-    },
-    indexed: ['toolsRebootAt'],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
-    ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
+  iamNoun: 'External_Virtual_Machine',
+  kind: 'ExternVm',
+  title: 'external VM',
+  iam: {
+    category_uuid: 'categories/extId',
+    cluster_uuid: 'cluster/extId',
+    name: 'name',
+    owner_uuid: 'ownershipInfo/owner/extId',
   },
-)
+  associationType: 'MH_VM',
+  internal: {
+    /** The guest reboots then, to start its new tools. */
+    toolsRebootAt: s.optional(s.timestamp()),
+  },
+  indexed: ['toolsRebootAt'],
+  staleTag: 'VM_ETAG_MISMATCH',
+  ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
+})
 
 const view = { roles: vmViewers }
 const mutation = { of: ExternVm, rateLimit: vmMutationRate, requestId: 'required', ifMatch: 'required' } as const
@@ -155,7 +132,7 @@ export const externVmOperations = {
     orderby: ['guestOsName', 'memorySizeBytes', 'name', 'numCoresPerSocket', 'numCpus', 'virtualHardwareVersion'],
     select: 'any',
   }),
-  getVmById: get('/extern/config/vms/{extId}', ExternVm, { ...view, rateLimit: getRate }),
+  getVmById: get('/extern/config/vms/{extId}', ExternVm, view),
   assignVmOwner: action('/extern/config/vms/{extId}/$actions/assign-owner', { ...owning, body: OwnershipInfo }),
   associateCategories: action('/extern/config/vms/{extId}/$actions/associate-categories', {
     ...categorizing,

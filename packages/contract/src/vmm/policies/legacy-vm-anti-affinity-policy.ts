@@ -1,35 +1,26 @@
 /** Groups of VMs that an older release keeps apart in one cluster. Source: catalogue vmm.json; behaviour vmm.md 1.12, 2. */
 import { list, remove, resource } from '../../operation.ts'
 import * as s from '../../schema.ts'
-import { listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
+import { policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
 import { ClusterReference, VmReference } from './references.ts'
 
-export const LegacyVmAntiAffinityPolicy = resource(
-  'vmm.v4.ahv.policies.LegacyVmAntiAffinityPolicy',
-  {
+export const LegacyVmAntiAffinityPolicy = resource('vmm.v4.ahv.policies.LegacyVmAntiAffinityPolicy', {
+  fields: {
     name: s.readOnly(s.text({ maxLength: 512 })),
     cluster: s.readOnly(ClusterReference),
     vms: s.readOnly(s.arrayOf(VmReference, { maxItems: 4096 })),
   },
-  {
-    iamNoun: 'Legacy_VM_Anti_Affinity_Policy',
-    title: 'legacy VM anti-affinity policy',
-    derived: true,
-    iam: {
-      name: 'legacy_vm_anti_affinity_policy',
-      attributes: { name: 'name', cluster_uuid: 'cluster/extId' },
-    },
-    rel: 'vmm:ahv:policies:vm-anti-affinity-policy',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-  },
-)
+  title: 'legacy VM anti-affinity policy',
+  derived: true,
+  iam: { name: 'name', cluster_uuid: 'cluster/extId' },
+  rel: 'vmm:ahv:policies:vm-anti-affinity-policy',
+})
 
 const path = '/ahv/policies/legacy-vm-anti-affinity-policies'
 
 export const legacyVmAntiAffinityPolicyOperations = {
   listLegacyVmAntiAffinityPolicies: list(path, LegacyVmAntiAffinityPolicy, {
     roles: policyReaders,
-    rateLimit: listRate,
     filter: ['extId', 'name'],
   }),
   deleteLegacyVmAntiAffinityPolicyById: remove(`${path}/{extId}`, LegacyVmAntiAffinityPolicy, {

@@ -1,12 +1,11 @@
 /** VMs of one category run on different hosts. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.12, 2, 3.9. */
 import { create, get, list, remove, resource, update } from '../../operation.ts'
 import * as s from '../../schema.ts'
-import { getRate, listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
+import { policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
 import { CategoryReference, ClusterReference, empty, HostReference, UserReference } from './references.ts'
 
-export const VmAntiAffinityPolicy = resource(
-  'vmm.v4.ahv.policies.VmAntiAffinityPolicy',
-  {
+export const VmAntiAffinityPolicy = resource('vmm.v4.ahv.policies.VmAntiAffinityPolicy', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 80 }),
     description: s.optional(s.text({ multiline: true })),
     categories: s.arrayOf(CategoryReference, { minItems: 1, maxItems: 20, uniqueItems: true }),
@@ -18,16 +17,11 @@ export const VmAntiAffinityPolicy = resource(
     createdBy: s.readOnly(UserReference),
     updatedBy: s.readOnly(UserReference),
   },
-  {
-    iamNoun: 'VM_Anti_Affinity_Policy',
-    title: 'VM anti-affinity policy',
-    iam: { name: 'vm_anti_affinity_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
-    associationType: 'VM_VM_ANTI_AFFINITY_POLICY',
-    rel: 'vmm:ahv:policies:vm-anti-affinity-policy',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-  },
-)
+  title: 'VM anti-affinity policy',
+  iam: { name: 'name', owner_uuid: 'createdBy/extId' },
+  associationType: 'VM_VM_ANTI_AFFINITY_POLICY',
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
 /** In the order in which the reasons are tested. */
 export const VmAntiAffinityNonCompliance = s.oneOf(
@@ -42,20 +36,20 @@ export const VmAntiAffinityNonCompliance = s.oneOf(
 export const VmAntiAffinityPolicyVmComplianceState = resource(
   'vmm.v4.ahv.policies.VmAntiAffinityPolicyVmComplianceState',
   {
-    cluster: s.readOnly(ClusterReference),
-    host: s.readOnly(HostReference),
-    associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 20 })),
-    complianceStatus: s.readOnly(
-      s.oneOf(
-        empty('CompliantVmAntiAffinityPolicy'),
-        s.object('vmm.v4.ahv.policies.NonCompliantVmAntiAffinityPolicy', {
-          nonComplianceReason: VmAntiAffinityNonCompliance,
-        }),
-        empty('PendingVmAntiAffinityPolicy'),
+    fields: {
+      cluster: s.readOnly(ClusterReference),
+      host: s.readOnly(HostReference),
+      associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 20 })),
+      complianceStatus: s.readOnly(
+        s.oneOf(
+          empty('CompliantVmAntiAffinityPolicy'),
+          s.object('vmm.v4.ahv.policies.NonCompliantVmAntiAffinityPolicy', {
+            nonComplianceReason: VmAntiAffinityNonCompliance,
+          }),
+          empty('PendingVmAntiAffinityPolicy'),
+        ),
       ),
-    ),
-  },
-  {
+    },
     title: 'VM compliance state',
     derived: true,
     internal: { policyExtId: s.uuid() },
@@ -66,29 +60,22 @@ export const VmAntiAffinityPolicyVmComplianceState = resource(
 const reading = { iam: 'View_VM_Anti_Affinity_Policy', roles: policyReaders }
 const mutation = { roles: policyWriters, rateLimit: policyMutationRate, requestId: 'required' } as const
 
+const path = '/ahv/policies/vm-anti-affinity-policies'
+const one = `${path}/{extId}` as const
+
 export const vmAntiAffinityPolicyOperations = {
-  listVmAntiAffinityPolicies: list('/ahv/policies/vm-anti-affinity-policies', VmAntiAffinityPolicy, {
+  listVmAntiAffinityPolicies: list(path, VmAntiAffinityPolicy, {
     ...reading,
-    rateLimit: listRate,
     filter: ['createTime', 'description', 'extId', 'name'],
     orderby: ['name', 'updateTime'],
   }),
-  createVmAntiAffinityPolicy: create('/ahv/policies/vm-anti-affinity-policies', VmAntiAffinityPolicy, mutation),
-  getVmAntiAffinityPolicyById: get('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
-    ...reading,
-    rateLimit: getRate,
-  }),
-  updateVmAntiAffinityPolicyById: update('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
-  deleteVmAntiAffinityPolicyById: remove('/ahv/policies/vm-anti-affinity-policies/{extId}', VmAntiAffinityPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
+  createVmAntiAffinityPolicy: create(path, VmAntiAffinityPolicy, mutation),
+  getVmAntiAffinityPolicyById: get(one, VmAntiAffinityPolicy, reading),
+  updateVmAntiAffinityPolicyById: update(one, VmAntiAffinityPolicy, mutation),
+  deleteVmAntiAffinityPolicyById: remove(one, VmAntiAffinityPolicy, { ...mutation, ifMatch: 'required' }),
   listVmAntiAffinityPolicyVmComplianceStates: list(
-    '/ahv/policies/vm-anti-affinity-policies/{vmAntiAffinityPolicyExtId}/vm-compliance-states',
+    `${path}/{vmAntiAffinityPolicyExtId}/vm-compliance-states`,
     VmAntiAffinityPolicyVmComplianceState,
-    { ...reading, rateLimit: listRate },
+    reading,
   ),
 }

@@ -1,14 +1,13 @@
 /** VMs run only on hosts with certain categories. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.12, 2, 3.9. */
 import { action, create, get, list, remove, resource, update } from '../../operation.ts'
 import * as s from '../../schema.ts'
-import { getRate, listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
+import { policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
 import { CategoryReference, ClusterReference, empty, HostReference, UserReference } from './references.ts'
 
 const categories = s.arrayOf(CategoryReference, { minItems: 1, maxItems: 50, uniqueItems: true })
 
-export const VmHostAffinityPolicy = resource(
-  'vmm.v4.ahv.policies.VmHostAffinityPolicy',
-  {
+export const VmHostAffinityPolicy = resource('vmm.v4.ahv.policies.VmHostAffinityPolicy', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 80 }),
     description: s.optional(s.text({ multiline: true })),
     vmCategories: categories,
@@ -22,16 +21,10 @@ export const VmHostAffinityPolicy = resource(
     createdBy: s.readOnly(UserReference),
     lastUpdatedBy: s.readOnly(UserReference),
   },
-  {
-    iamNoun: 'VM_Host_Affinity_Policy',
-    title: 'VM host affinity policy',
-    iam: { name: 'vm_host_affinity_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
-    associationType: 'VM_HOST_AFFINITY_POLICY',
-    rel: 'vmm:ahv:policies:vm-host-affinity-policy',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-  },
-)
+  iam: { name: 'name', owner_uuid: 'createdBy/extId' },
+  associationType: 'VM_HOST_AFFINITY_POLICY',
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
 /** In the order in which the reasons are tested; no world has legacy host affinity policies. */
 export const VmHostAffinityNonCompliance = s.oneOf(
@@ -48,20 +41,20 @@ export const VmHostAffinityNonCompliance = s.oneOf(
 export const VmHostAffinityPolicyVmComplianceState = resource(
   'vmm.v4.ahv.policies.VmHostAffinityPolicyVmComplianceState',
   {
-    cluster: s.readOnly(ClusterReference),
-    host: s.readOnly(HostReference),
-    associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 50 })),
-    complianceStatus: s.readOnly(
-      s.oneOf(
-        empty('CompliantVmHostAffinityPolicy'),
-        s.object('vmm.v4.ahv.policies.NonCompliantVmHostAffinityPolicy', {
-          nonComplianceReason: VmHostAffinityNonCompliance,
-        }),
-        empty('PendingVmHostAffinityPolicy'),
+    fields: {
+      cluster: s.readOnly(ClusterReference),
+      host: s.readOnly(HostReference),
+      associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 50 })),
+      complianceStatus: s.readOnly(
+        s.oneOf(
+          empty('CompliantVmHostAffinityPolicy'),
+          s.object('vmm.v4.ahv.policies.NonCompliantVmHostAffinityPolicy', {
+            nonComplianceReason: VmHostAffinityNonCompliance,
+          }),
+          empty('PendingVmHostAffinityPolicy'),
+        ),
       ),
-    ),
-  },
-  {
+    },
     title: 'VM compliance state',
     derived: true,
     internal: { policyExtId: s.uuid() },
@@ -72,34 +65,27 @@ export const VmHostAffinityPolicyVmComplianceState = resource(
 const reading = { iam: 'View_VM_Host_Affinity_Policy', roles: policyReaders }
 const mutation = { roles: policyWriters, rateLimit: policyMutationRate, requestId: 'required' } as const
 
+const path = '/ahv/policies/vm-host-affinity-policies'
+const one = `${path}/{extId}` as const
+
 export const vmHostAffinityPolicyOperations = {
-  listVmHostAffinityPolicies: list('/ahv/policies/vm-host-affinity-policies', VmHostAffinityPolicy, {
+  listVmHostAffinityPolicies: list(path, VmHostAffinityPolicy, {
     ...reading,
-    rateLimit: listRate,
     filter: ['createTime', 'description', 'extId', 'name'],
     orderby: ['name', 'updateTime'],
   }),
-  createVmHostAffinityPolicy: create('/ahv/policies/vm-host-affinity-policies', VmHostAffinityPolicy, mutation),
-  getVmHostAffinityPolicyById: get('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
-    ...reading,
-    rateLimit: getRate,
-  }),
-  updateVmHostAffinityPolicyById: update('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
-  deleteVmHostAffinityPolicyById: remove('/ahv/policies/vm-host-affinity-policies/{extId}', VmHostAffinityPolicy, {
-    ...mutation,
-    ifMatch: 'required',
-  }),
-  reEnforceVmHostAffinityPolicyById: action('/ahv/policies/vm-host-affinity-policies/{extId}/$actions/re-enforce', {
+  createVmHostAffinityPolicy: create(path, VmHostAffinityPolicy, mutation),
+  getVmHostAffinityPolicyById: get(one, VmHostAffinityPolicy, reading),
+  updateVmHostAffinityPolicyById: update(one, VmHostAffinityPolicy, mutation),
+  deleteVmHostAffinityPolicyById: remove(one, VmHostAffinityPolicy, { ...mutation, ifMatch: 'required' }),
+  reEnforceVmHostAffinityPolicyById: action(`${one}/$actions/re-enforce`, {
     ...mutation,
     of: VmHostAffinityPolicy,
     ifMatch: 'required',
   }),
   listVmHostAffinityPolicyVmComplianceStates: list(
-    '/ahv/policies/vm-host-affinity-policies/{vmHostAffinityPolicyExtId}/vm-compliance-states',
+    `${path}/{vmHostAffinityPolicyExtId}/vm-compliance-states`,
     VmHostAffinityPolicyVmComplianceState,
-    { ...reading, rateLimit: listRate },
+    reading,
   ),
 }

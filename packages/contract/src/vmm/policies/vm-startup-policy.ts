@@ -1,7 +1,7 @@
 /** The order in which VMs start again after a loss of hosts. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.13, 2, 3.9. */
 import { create, get, list, remove, resource, update } from '../../operation.ts'
 import * as s from '../../schema.ts'
-import { getRate, listRate, policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
+import { policyMutationRate, policyReaders, policyWriters } from '../roles.ts'
 import { CategoryReference, ClusterReference, empty, UserReference } from './references.ts'
 
 const PolicyReference = s.object('vmm.v4.ahv.policies.VmStartupPolicyReference', { extId: s.uuid() })
@@ -18,9 +18,8 @@ const StartCondition = s.object('vmm.v4.ahv.policies.StartCondition', {
   delayDurationSecs: s.withDefault(s.integer({ minimum: 0, maximum: 3600 }), 0),
 })
 
-export const VmStartupPolicy = resource(
-  'vmm.v4.ahv.policies.VmStartupPolicy',
-  {
+export const VmStartupPolicy = resource('vmm.v4.ahv.policies.VmStartupPolicy', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 80 }),
     description: s.optional(s.text({ multiline: true })),
     groups: s.arrayOf(
@@ -41,16 +40,10 @@ export const VmStartupPolicy = resource(
     createdBy: s.readOnly(UserReference),
     updatedBy: s.readOnly(UserReference),
   },
-  {
-    iamNoun: 'VM_Startup_Policy',
-    title: 'VM startup policy',
-    iam: { name: 'vm_startup_policy', attributes: { name: 'name', owner_uuid: 'createdBy/extId' } },
-    associationType: 'VM_DEPENDENCY_POLICY',
-    rel: 'vmm:ahv:policies:vm-startup-policy',
-    unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-  },
-)
+  iam: { name: 'name', owner_uuid: 'createdBy/extId' },
+  associationType: 'VM_DEPENDENCY_POLICY',
+  unique: [{ fields: ['name'], ignoreCase: true, error: 'NAME_IN_USE' }],
+})
 
 const ofPolicy = {
   derived: true,
@@ -70,9 +63,8 @@ const edge = {
   dependentVmsAssociatedCategories: s.readOnly(s.arrayOf(CategoryReference, { maxItems: 20 })),
 }
 
-export const DependencyConflict = resource(
-  'vmm.v4.ahv.policies.DependencyConflict',
-  {
+export const DependencyConflict = resource('vmm.v4.ahv.policies.DependencyConflict', {
+  fields: {
     ...edge,
     categoryDependencyChain: s.readOnly(
       s.arrayOf(
@@ -80,25 +72,26 @@ export const DependencyConflict = resource(
       ),
     ),
   },
-  { ...ofPolicy, title: 'dependency conflict' },
-)
+  ...ofPolicy,
+})
 
-export const StartConditionConflict = resource(
-  'vmm.v4.ahv.policies.StartConditionConflict',
-  {
+export const StartConditionConflict = resource('vmm.v4.ahv.policies.StartConditionConflict', {
+  fields: {
     ...edge,
     startCondition: s.readOnly(StartCondition),
     conflictingPolicy: s.readOnly(PolicyReference),
     conflictingStartCondition: s.readOnly(StartCondition),
   },
-  { ...ofPolicy, title: 'start condition conflict' },
-)
+  ...ofPolicy,
+})
 
-const VmOfConflict = resource(
-  'vmm.v4.ahv.policies.VmReference',
-  { extId: s.readOnly(s.uuid()) },
-  { ...ofPolicy, kind: 'VmOfStartupConflict', title: 'VM of a conflict', bare: true },
-)
+const VmOfConflict = resource('vmm.v4.ahv.policies.VmReference', {
+  fields: { extId: s.readOnly(s.uuid()) },
+  ...ofPolicy,
+  kind: 'VmOfStartupConflict',
+  title: 'VM of a conflict',
+  bare: true,
+})
 
 export const VmStartupNonCompliance = s.oneOf(
   empty('VmStartupPolicyNgtNotEnabled'),
@@ -113,9 +106,8 @@ export const VmStartupNonCompliance = s.oneOf(
   empty('VmStartupPolicyClusterNotSupported'),
 )
 
-export const VmStartupPolicyVmComplianceState = resource(
-  'vmm.v4.ahv.policies.VmStartupPolicyVmComplianceState',
-  {
+export const VmStartupPolicyVmComplianceState = resource('vmm.v4.ahv.policies.VmStartupPolicyVmComplianceState', {
+  fields: {
     cluster: s.readOnly(ClusterReference),
     associatedCategories: s.readOnly(s.arrayOf(CategoryReference, { minItems: 1, maxItems: 200 })),
     complianceStatus: s.readOnly(
@@ -126,13 +118,14 @@ export const VmStartupPolicyVmComplianceState = resource(
       ),
     ),
   },
-  { ...ofPolicy, title: 'VM compliance state' },
-)
+  ...ofPolicy,
+  title: 'VM compliance state',
+})
 
 const path = '/ahv/policies/vm-startup-policies'
 const one = `${path}/{extId}` as const
 const below = `${path}/{vmStartupPolicyExtId}` as const
-const reading = { iam: 'View_VM_Startup_Policy', roles: policyReaders, rateLimit: listRate }
+const reading = { iam: 'View_VM_Startup_Policy', roles: policyReaders }
 const readingDependencies = { ...reading, iam: 'View_VM_Startup_Policy_Dependency_Conflict' }
 const readingConditions = { ...reading, iam: 'View_VM_Startup_Policy_Start_Condition_Conflict' }
 const mutation = { roles: policyWriters, rateLimit: policyMutationRate } as const
@@ -157,8 +150,8 @@ export const vmStartupPolicyOperations = {
     orderby: ['createTime', 'extId', 'name', 'updateTime'],
   }),
   createVmStartupPolicy: create(path, VmStartupPolicy, mutation),
-  getVmStartupPolicyById: get(one, VmStartupPolicy, { ...reading, rateLimit: getRate }),
-  updateVmStartupPolicyById: update(one, VmStartupPolicy, { ...mutation, ifMatch: 'required' }),
+  getVmStartupPolicyById: get(one, VmStartupPolicy, reading),
+  updateVmStartupPolicyById: update(one, VmStartupPolicy, mutation),
   deleteVmStartupPolicyById: remove(one, VmStartupPolicy, mutation),
   listVmStartupPolicyVmComplianceStates: list(
     `${below}/vm-compliance-states`,
@@ -166,10 +159,7 @@ export const vmStartupPolicyOperations = {
     reading,
   ),
   listVmStartupPolicyDependencyConflicts: list(dependencies, DependencyConflict, readingDependencies),
-  getVmStartupPolicyDependencyConflictById: get(`${dependencies}/{extId}`, DependencyConflict, {
-    ...readingDependencies,
-    rateLimit: getRate,
-  }),
+  getVmStartupPolicyDependencyConflictById: get(`${dependencies}/{extId}`, DependencyConflict, readingDependencies),
   listVmStartupPolicyDependencyConflictDependeeVms: list(
     `${dependencyVms}/dependee-vms`,
     VmOfConflict,
@@ -181,10 +171,7 @@ export const vmStartupPolicyOperations = {
     vmsOfDependency,
   ),
   listVmStartupPolicyStartConditionConflicts: list(conditions, StartConditionConflict, readingConditions),
-  getVmStartupPolicyStartConditionConflictById: get(`${conditions}/{extId}`, StartConditionConflict, {
-    ...readingConditions,
-    rateLimit: getRate,
-  }),
+  getVmStartupPolicyStartConditionConflictById: get(`${conditions}/{extId}`, StartConditionConflict, readingConditions),
   listVmStartupPolicyStartConditionConflictDependeeVms: list(
     `${conditionVms}/dependee-vms`,
     VmOfConflict,

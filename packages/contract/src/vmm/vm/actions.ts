@@ -10,21 +10,17 @@ export const DisassociateVmCategoriesParams = s.object('vmm.v4.ahv.config.Disass
 })
 export const RevertParams = s.object('vmm.v4.ahv.config.RevertParams', {
   vmRecoveryPointExtId: s.referenceTo('VmRecoveryPoint'),
-  overrideSpec: s.optional(
-    s.object('vmm.v4.ahv.config.VmRevertOverrideSpec', {
-      shouldRevertVmCategories: s.withDefault(s.boolean(), false),
-      shouldRevertVmOwner: s.withDefault(s.boolean(), false),
-    }),
-  ),
+  overrideSpec: s.optionalObject('vmm.v4.ahv.config.VmRevertOverrideSpec', {
+    shouldRevertVmCategories: s.withDefault(s.boolean(), false),
+    shouldRevertVmOwner: s.withDefault(s.boolean(), false),
+  }),
 })
 
 export const GuestPowerOptions = s.object('vmm.v4.ahv.config.GuestPowerOptions', {
-  guestPowerStateTransitionConfig: s.optional(
-    s.object('vmm.v4.ahv.config.GuestPowerStateTransitionConfig', {
-      shouldEnableScriptExec: s.withDefault(s.boolean(), false),
-      shouldFailOnScriptFailure: s.withDefault(s.boolean(), false),
-    }),
-  ),
+  guestPowerStateTransitionConfig: s.optionalObject('vmm.v4.ahv.config.GuestPowerStateTransitionConfig', {
+    shouldEnableScriptExec: s.withDefault(s.boolean(), false),
+    shouldFailOnScriptFailure: s.withDefault(s.boolean(), false),
+  }),
 })
 export const VmMigrateToHostParams = s.object('vmm.v4.ahv.config.VmMigrateToHostParams', {
   host: s.object('vmm.v4.ahv.config.HostReference', { extId: s.optional(s.referenceTo('Host')) }),

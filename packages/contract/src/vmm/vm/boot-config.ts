@@ -21,5 +21,5 @@ export const LegacyBoot = s.object('vmm.v4.ahv.config.LegacyBoot', order)
 export const UefiBoot = s.object('vmm.v4.ahv.config.UefiBoot', {
   ...order,
   isSecureBootEnabled: s.withDefault(s.boolean(), false),
-  nvramDevice: s.optional(s.object('vmm.v4.ahv.config.NvramDevice', { backingStorageInfo: s.optional(VmDisk) })),
+  nvramDevice: s.optionalObject('vmm.v4.ahv.config.NvramDevice', { backingStorageInfo: s.optional(VmDisk) }),
 })

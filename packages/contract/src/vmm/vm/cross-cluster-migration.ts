@@ -9,18 +9,16 @@ export const VmCrossClusterMigrateParams = s.object('vmm.v4.ahv.config.VmCrossCl
   targetAvailabilityZone: AvailabilityZoneReference,
   /** Default: chosen by the server. */
   targetCluster: s.optional(ClusterReference),
-  overrides: s.optional(
-    s.object('vmm.v4.ahv.config.VmCrossClusterMigrateOverrides', {
-      /** The first entry is for the first NIC of the VM, and so on. */
-      overrideNicList: s.optional(s.arrayOf(Nic.schema, { maxItems: 64 })),
-      storageContainersMapping: s.optional(
-        s.arrayOf(
-          s.object('vmm.v4.ahv.config.StorageContainerMapping', {
-            sourceStorageContainer: s.optional(StorageContainerReference),
-            targetStorageContainer: s.optional(StorageContainerReference),
-          }),
-        ),
+  overrides: s.optionalObject('vmm.v4.ahv.config.VmCrossClusterMigrateOverrides', {
+    /** The first entry is for the first NIC of the VM, and so on. */
+    overrideNicList: s.optional(s.arrayOf(Nic.schema, { maxItems: 64 })),
+    storageContainersMapping: s.optional(
+      s.arrayOf(
+        s.object('vmm.v4.ahv.config.StorageContainerMapping', {
+          sourceStorageContainer: s.optional(StorageContainerReference),
+          targetStorageContainer: s.optional(StorageContainerReference),
+        }),
       ),
-    }),
-  ),
+    ),
+  }),
 })

@@ -6,7 +6,7 @@ import * as s from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
 import { ExternVm } from '../extern/vm.ts'
 import { CategoryReference, OwnershipInfo, SubnetReference } from '../references.ts'
-import { getRate, listRate, vmSlowMutationRate } from '../roles.ts'
+import { vmSlowMutationRate } from '../roles.ts'
 import { macAddress } from './parts/nic.ts'
 import { Vm } from './vm.ts'
 
@@ -31,9 +31,8 @@ const requested = {
   applicationConsistentProperties: s.optional(s.oneOf(VssProperties)),
 } as const
 
-export const VmRecoveryPoint = resource(
-  'vmm.v4.ahv.config.VmRecoveryPoint',
-  {
+export const VmRecoveryPoint = resource('vmm.v4.ahv.config.VmRecoveryPoint', {
+  fields: {
     ...requested,
     // Not a reference: the recovery point outlives its VM.
     vmExtId: s.uuid(),
@@ -48,26 +47,22 @@ export const VmRecoveryPoint = resource(
     // The entities that the VM names may be deleted while the recovery point exists.
     vm: s.readOnly(s.ofAnotherWorld(Vm.schema)),
   },
-  {
-    iamNoun: 'Virtual_Machine_Recovery_Point',
-    title: 'VM recovery point',
-    iam: { name: 'virtual_machine_recovery_point', attributes: { cluster_uuid: 'clusterExtId', name: 'name' } },
-    rel: 'dataprotection:config:vm-recovery-point',
-    internal: {
-      clusterExtId: s.uuid(),
-      /** The containers that hold its layers cannot be deleted. */
-      containerExtIds: s.optional(s.arrayOf(s.referenceTo('StorageContainer'))),
-      /** Contents of CD-ROM drives. */
-      driveRecoveryPoints: s.optional(s.arrayOf(DiskRecoveryPoint)),
-      pinnedHostExtId: s.optional(s.uuid()),
-      /** The VM is one of an external management, which keeps the layers. */
-      externVm: s.optional(s.ofAnotherWorld(ExternVm.schema)),
-    },
-    indexed: ['vmExtId', 'expirationTime', 'clusterExtId'],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-    ofCluster: { by: 'clusterExtId' },
+  iamNoun: 'Virtual_Machine_Recovery_Point',
+  iam: { cluster_uuid: 'clusterExtId', name: 'name' },
+  rel: 'dataprotection:config:vm-recovery-point',
+  internal: {
+    clusterExtId: s.uuid(),
+    /** The containers that hold its layers cannot be deleted. */
+    containerExtIds: s.optional(s.arrayOf(s.referenceTo('StorageContainer'))),
+    /** Contents of CD-ROM drives. */
+    driveRecoveryPoints: s.optional(s.arrayOf(DiskRecoveryPoint)),
+    pinnedHostExtId: s.optional(s.uuid()),
+    /** The VM is one of an external management, which keeps the layers. */
+    externVm: s.optional(s.ofAnotherWorld(ExternVm.schema)),
   },
-)
+  indexed: ['vmExtId', 'expirationTime', 'clusterExtId'],
+  ofCluster: { by: 'clusterExtId' },
+})
 
 export const NewVmRecoveryPoint = s.object('vmm.v4.ahv.config.VmRecoveryPoint', {
   ...requested,
@@ -90,21 +85,17 @@ const VmRestoreNicConfigOverrideParams = s.object('vmm.v4.ahv.config.VmRestoreNi
     s.oneOf(
       s.object('vmm.v4.ahv.config.VmRestoreVirtualEthernetNicNetworkInfoOverrideSpec', {
         subnet: s.optional(SubnetReference),
-        ipv4Config: s.optional(
-          s.object('vmm.v4.ahv.config.VmRestoreIpv4ConfigOverrideSpec', {
-            ipAddress: s.optional(IPv4Address),
-            secondaryIpAddressList: s.optional(s.arrayOf(IPv4Address, { maxItems: 100 })),
-          }),
-        ),
+        ipv4Config: s.optionalObject('vmm.v4.ahv.config.VmRestoreIpv4ConfigOverrideSpec', {
+          ipAddress: s.optional(IPv4Address),
+          secondaryIpAddressList: s.optional(s.arrayOf(IPv4Address, { maxItems: 100 })),
+        }),
       }),
     ),
   ),
   /** Addresses that the tools set in the guest. */
-  guestNicInfo: s.optional(
-    s.object('vmm.v4.ahv.config.VmRestoreGuestNicInfoOverrideSpec', {
-      guestStaticIpList: s.optional(s.arrayOf(GuestStaticIpSpec, { maxItems: 100 })),
-    }),
-  ),
+  guestNicInfo: s.optionalObject('vmm.v4.ahv.config.VmRestoreGuestNicInfoOverrideSpec', {
+    guestStaticIpList: s.optional(s.arrayOf(GuestStaticIpSpec, { maxItems: 100 })),
+  }),
 })
 
 const VmConfigOverrideSpecification = s.object('vmm.v4.ahv.config.VmConfigOverrideSpecification', {
@@ -112,17 +103,13 @@ const VmConfigOverrideSpecification = s.object('vmm.v4.ahv.config.VmConfigOverri
   description: s.optional(s.text({ multiline: true })),
   categories: s.optional(s.arrayOf(CategoryReference, { maxItems: 256, uniqueItems: true })),
   ownershipInfo: s.optional(OwnershipInfo),
-  nicSpec: s.optional(
-    s.object('vmm.v4.ahv.config.VmRestoreNicConfigSpecification', {
-      nicOverrideList: s.optional(s.arrayOf(VmRestoreNicConfigOverrideParams)),
-      nicRemoveList: s.optional(s.arrayOf(s.uuid())),
-    }),
-  ),
-  guestToolsSpec: s.optional(
-    s.object('vmm.v4.ahv.config.VmRestoreGuestToolsSpecification', {
-      shouldClearInGuestVolumeGroupAttachments: s.withDefault(s.boolean(), false),
-    }),
-  ),
+  nicSpec: s.optionalObject('vmm.v4.ahv.config.VmRestoreNicConfigSpecification', {
+    nicOverrideList: s.optional(s.arrayOf(VmRestoreNicConfigOverrideParams)),
+    nicRemoveList: s.optional(s.arrayOf(s.uuid())),
+  }),
+  guestToolsSpec: s.optionalObject('vmm.v4.ahv.config.VmRestoreGuestToolsSpecification', {
+    shouldClearInGuestVolumeGroupAttachments: s.withDefault(s.boolean(), false),
+  }),
 })
 
 export const RestoreVmRecoveryPointParams = s.object('vmm.v4.ahv.config.RestoreVmRecoveryPointParams', {
@@ -149,7 +136,6 @@ const fields = names(`
 export const vmRecoveryPointOperations = {
   listVmRecoveryPoints: list('/ahv/config/vm-recovery-points', VmRecoveryPoint, {
     ...view,
-    rateLimit: listRate,
     filter: fields,
     orderby: fields,
     select: fields,
@@ -159,10 +145,7 @@ export const vmRecoveryPointOperations = {
     body: NewVmRecoveryPoint,
     envelope: 'vmm.v4.ahv.config.CreateVMRecoveryPointApiResponse',
   }),
-  getVmRecoveryPointByExtId: get('/ahv/config/vm-recovery-points/{extId}', VmRecoveryPoint, {
-    ...view,
-    rateLimit: getRate,
-  }),
+  getVmRecoveryPointByExtId: get('/ahv/config/vm-recovery-points/{extId}', VmRecoveryPoint, view),
   deleteVmRecoveryPointByExtId: remove('/ahv/config/vm-recovery-points/{extId}', VmRecoveryPoint, mutation),
   restoreVmRecoveryPoint: action('/ahv/config/vm-recovery-points/{extId}/$actions/restore', {
     ...mutation,

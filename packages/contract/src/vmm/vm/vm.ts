@@ -16,7 +16,6 @@ import {
 } from '../references.ts'
 import {
   consoleTokenRate,
-  getRate,
   vmListRate,
   vmMigrators,
   vmMutationRate,
@@ -57,22 +56,16 @@ export const ApcConfig = s.object('vmm.v4.ahv.config.ApcConfig', {
 export const VtpmConfig = s.object('vmm.v4.ahv.config.VtpmConfig', {
   isVtpmEnabled: off(),
   version: s.readOnly(s.text()),
-  vtpmDevice: s.optional(
-    s.object('vmm.v4.ahv.config.VtpmDevice', {
-      diskExtId: s.readOnly(s.uuid()),
-      backingFirmwareDiskStorageInfo: s.optional(
-        s.object('vmm.v4.ahv.config.BackingFirmwareDiskStorageInfo', {
-          storageContainer: s.optional(StorageContainerReference),
-        }),
-      ),
+  vtpmDevice: s.optionalObject('vmm.v4.ahv.config.VtpmDevice', {
+    diskExtId: s.readOnly(s.uuid()),
+    backingFirmwareDiskStorageInfo: s.optionalObject('vmm.v4.ahv.config.BackingFirmwareDiskStorageInfo', {
+      storageContainer: s.optional(StorageContainerReference),
     }),
-  ),
+  }),
 })
 export const ADSFVmStorageConfig = s.object('vmm.v4.ahv.config.ADSFVmStorageConfig', {
   isFlashModeEnabled: s.optional(s.boolean()),
-  qosConfig: s.optional(
-    s.object('vmm.v4.ahv.config.QosConfig', { throttledIops: s.optional(s.integer({ minimum: 0 })) }),
-  ),
+  qosConfig: s.optionalObject('vmm.v4.ahv.config.QosConfig', { throttledIops: s.optional(s.integer({ minimum: 0 })) }),
   hydrationInfo: s.readOnly(
     s.object('vmm.v4.ahv.config.HydrationInfo', { hydrationStatus: s.optional(HydrationStatus) }),
   ),
@@ -81,9 +74,8 @@ export const ADSFVmStorageConfig = s.object('vmm.v4.ahv.config.ADSFVmStorageConf
   ),
 })
 
-export const Vm = resource(
-  'vmm.v4.ahv.config.Vm',
-  {
+export const Vm = resource('vmm.v4.ahv.config.Vm', {
+  fields: {
     name: s.text({ minLength: 1, maxLength: 80 }),
     description: s.optional(s.text({ multiline: true })),
     createTime: s.readOnly(s.timestamp()),
@@ -95,12 +87,10 @@ export const Vm = resource(
     host: s.optional(HostReference),
     availabilityZone: s.readOnly(AvailabilityZoneReference),
     source: s.immutable(
-      s.optional(
-        s.object('vmm.v4.ahv.config.VmSourceReference', {
-          entityType: s.optional(s.enumeration(['VM', 'VM_RECOVERY_POINT'])),
-          extId: s.optional(s.uuid()),
-        }),
-      ),
+      s.optionalObject('vmm.v4.ahv.config.VmSourceReference', {
+        entityType: s.optional(s.enumeration(['VM', 'VM_RECOVERY_POINT'])),
+        extId: s.optional(s.uuid()),
+      }),
     ),
 
     // 1 GiB: public clients create VMs without naming a size.
@@ -151,79 +141,69 @@ export const Vm = resource(
     ownershipInfo: s.optional(OwnershipInfo),
     project: s.optional(ProjectReference),
     protectionType: s.withDefault(s.enumeration(['UNPROTECTED', 'PD_PROTECTED', 'RULE_PROTECTED']), 'UNPROTECTED'),
-    protectionPolicyState: s.optional(
-      s.object('vmm.v4.ahv.config.ProtectionPolicyState', { policy: s.optional(PolicyReference) }),
-    ),
+    protectionPolicyState: s.optionalObject('vmm.v4.ahv.config.ProtectionPolicyState', {
+      policy: s.optional(PolicyReference),
+    }),
     isCrossClusterMigrationInProgress: s.readOnly(s.boolean()),
     /** Absent while OFF. */
     isLiveMigrateCapable: s.readOnly(s.boolean()),
   },
-  {
-    iamNoun: 'Virtual_Machine',
-    title: 'VM',
-    iam: {
-      name: 'virtual_machine',
-      attributes: {
-        category_uuid: 'categories/extId',
-        cluster_uuid: 'cluster/extId',
-        name: 'name',
-        owner_uuid: 'ownershipInfo/owner/extId',
-        project_uuid: 'project/extId',
-      },
-    },
-    associationType: 'VM',
-    rel: 'vmm:ahv:config:vm',
-    internal: {
-      pinnedHostExtId: s.optional(s.uuid()),
-      /** Preferred at the next start. */
-      lastHostExtId: s.optional(s.uuid()),
-      /** The ISO of a pending customisation is in a drive. */
-      hasCustomizationIso: s.optional(s.boolean()),
-      /** Files that a task creates or moves, with the entities that cannot be deleted until it ends. */
-      filesUnderWay: s.optional(
-        s.arrayOf(
-          s.object('', {
-            diskExtId: s.uuid(),
-            imageExtId: s.optional(s.referenceTo('Image')),
-            containerExtId: s.optional(s.referenceTo('StorageContainer')),
-          }),
-        ),
-      ),
-      /** Disks that were added, resized or filled anew after the VM was created: the bytes that each held at that time. */
-      diskFills: s.optional(
-        s.arrayOf(
-          s.object('', {
-            diskExtId: s.uuid(),
-            since: s.timestamp(),
-            writtenBytes: s.integer({ minimum: 0 }),
-            /** Absent: as old as the VM. */
-            addedAt: s.optional(s.timestamp()),
-          }),
-        ),
-      ),
-      addedDriveExtId: s.optional(s.uuid()),
-      hostSilentSince: s.optional(s.timestamp()),
-      /** What the last staged customisation makes of a guest: its name, and the addresses of its NICs by their index. */
-      guestSettings: s.optional(
+  iamNoun: 'Virtual_Machine',
+  iam: {
+    category_uuid: 'categories/extId',
+    cluster_uuid: 'cluster/extId',
+    name: 'name',
+    owner_uuid: 'ownershipInfo/owner/extId',
+    project_uuid: 'project/extId',
+  },
+  associationType: 'VM',
+  internal: {
+    pinnedHostExtId: s.optional(s.uuid()),
+    /** Preferred at the next start. */
+    lastHostExtId: s.optional(s.uuid()),
+    /** The ISO of a pending customisation is in a drive. */
+    hasCustomizationIso: s.optional(s.boolean()),
+    /** Files that a task creates or moves, with the entities that cannot be deleted until it ends. */
+    filesUnderWay: s.optional(
+      s.arrayOf(
         s.object('', {
-          computerName: s.optional(s.text()),
-          addresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), address: s.text() }))),
+          diskExtId: s.uuid(),
+          imageExtId: s.optional(s.referenceTo('Image')),
+          containerExtId: s.optional(s.referenceTo('StorageContainer')),
         }),
       ),
-      /** Static addresses that the guest tools set, by the index of the NIC. */
-      toolsAddresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), addresses: s.arrayOf(s.text()) }))),
-      /** The guest reboots then, to start its new tools. */
-      toolsRebootAt: s.optional(s.timestamp()),
-      /** The task of a migration that a user started, to a host or to a cluster. */
-      migrationTaskExtId: s.optional(s.taskId()),
-    },
-    indexed: ['hasCustomizationIso', 'hostSilentSince', 'toolsRebootAt'],
-    unique: [{ fields: ['cluster/extId', 'biosUuid'] }],
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-    staleTag: 'VM_ETAG_MISMATCH',
-    ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
+    ),
+    /** Disks that were added, resized or filled anew after the VM was created: the bytes that each held at that time. */
+    diskFills: s.optional(
+      s.arrayOf(
+        s.object('', {
+          diskExtId: s.uuid(),
+          since: s.timestamp(),
+          writtenBytes: s.integer({ minimum: 0 }),
+          /** Absent: as old as the VM. */
+          addedAt: s.optional(s.timestamp()),
+        }),
+      ),
+    ),
+    addedDriveExtId: s.optional(s.uuid()),
+    hostSilentSince: s.optional(s.timestamp()),
+    /** What the last staged customisation makes of a guest: its name, and the addresses of its NICs by their index. */
+    guestSettings: s.optionalObject('', {
+      computerName: s.optional(s.text()),
+      addresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), address: s.text() }))),
+    }),
+    /** Static addresses that the guest tools set, by the index of the NIC. */
+    toolsAddresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), addresses: s.arrayOf(s.text()) }))),
+    /** The guest reboots then, to start its new tools. */
+    toolsRebootAt: s.optional(s.timestamp()),
+    /** The task of a migration that a user started, to a host or to a cluster. */
+    migrationTaskExtId: s.optional(s.taskId()),
   },
-)
+  indexed: ['hasCustomizationIso', 'hostSilentSince', 'toolsRebootAt'],
+  unique: [{ fields: ['cluster/extId', 'biosUuid'] }],
+  staleTag: 'VM_ETAG_MISMATCH',
+  ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
+})
 
 const view = { iam: 'View_Existing_Virtual_Machine', roles: vmViewers }
 const mutation = { rateLimit: vmMutationRate, requestId: 'required' } as const
@@ -264,12 +244,11 @@ export const vmOperations = {
     iam: 'Create_New_Virtual_Machine',
     roles: [...vmWriters, 'Backup Admin', 'Disaster Recovery Admin', 'Management Connector'],
   }),
-  getVmById: get('/ahv/config/vms/{extId}', Vm, { ...view, rateLimit: getRate }),
+  getVmById: get('/ahv/config/vms/{extId}', Vm, view),
   updateVmById: update('/ahv/config/vms/{extId}', Vm, {
     ...mutation,
     iam: 'Update_Virtual_Machine_Basic_Config',
     roles: [...vmWriters, 'Backup Admin', 'Management Connector'],
-    ifMatch: 'required',
   }),
   deleteVmById: remove('/ahv/config/vms/{extId}', Vm, {
     ...mutation,

@@ -38,8 +38,8 @@ export function names(): Names {
   return cached
 }
 
-const wordsOf = (table: Readonly<Record<string, object>>): ReadonlyMap<string, ReadonlySet<string>> =>
-  new Map(Object.entries(table).map(([name, words]) => [name, new Set(Object.keys(words))]))
+const wordsOf = (table: Readonly<Record<string, readonly string[]>>): ReadonlyMap<string, ReadonlySet<string>> =>
+  new Map(Object.entries(table).map(([name, words]) => [name, new Set(words)]))
 
 export const matchingKeys = (keys: Iterable<string>, written: string): readonly string[] => {
   const all = [...keys]

@@ -30,7 +30,7 @@ const folder = mkdtempSync(join(tmpdir(), 'hyperplane-runner-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Rows that the steps of these tests write. */
-const Mark = resource('internal.v1.test.Mark', { name: text() })
+const Mark = resource('internal.v1.test.Mark', { fields: { name: text() } })
 const owner = systemCaller('00000000-0000-0000-0000-000000000001')
 
 /** The outside world: it survives crashes of the service. */

@@ -5,6 +5,13 @@ import type { StartTask, TaskStarter } from '../tasks/define-task.ts'
 import type { World } from '../world.ts'
 import type { WorldClock } from './clock.ts'
 
+/** One function that ends several watches. */
+export const together =
+  (...ends: readonly (() => void)[]) =>
+  (): void => {
+    for (const end of ends) end()
+  }
+
 export interface ScheduleContext<D> extends World<D> {
   readonly store: Store
   readonly runner: TaskStarter & Pick<Tasks, 'queueLength'>
@@ -20,10 +27,10 @@ export interface Schedule<D> {
    */
   readonly run: (ctx: ScheduleContext<D>) => Promise<void | 'again' | number>
   /**
-   * Calls `changed` when something that a run depends on changes; returns the unsubscribe functions. Without a change
+   * Calls `changed` when something that a run depends on changes; returns the unsubscribe function. Without a change
    * there is no run, so that skipped months cost nothing.
    */
-  readonly watch?: (ctx: ScheduleContext<D>, changed: () => void) => (() => void) | readonly (() => void)[]
+  readonly watch?: (ctx: ScheduleContext<D>, changed: () => void) => () => void
   /** Runs do not depend on earlier runs: when the clock is moved by hand, only the last one before each event runs. */
   readonly onlyLastCounts?: true
 }
@@ -104,15 +111,14 @@ function start<D>(schedule: Schedule<D>, ctx: ScheduleContext<D>, clock: WorldCl
     else if (next !== undefined) plan(next)
   }
 
-  const changed = (): void => {
+  const unwatch = schedule.watch?.(ctx, () => {
     isChanged = true
     if (!isRunning) plan()
-  }
-  const unwatch = [schedule.watch?.(ctx, changed) ?? []].flat()
+  })
   plan()
   return () => {
     isStopped = true
     cancel()
-    for (const end of unwatch) end()
+    unwatch?.()
   }
 }

@@ -10,7 +10,7 @@ import type { SecretReader } from '../../core/world.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { BmcStatus } from '../../drivers/hardware.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, implement, parentOf, type ScheduleContext, taskAbout } from '../context.ts'
+import { defineTask, implement, parentOf, type ScheduleContext, taskAbout, together } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { addressInUse, usersOfAddresses } from './cluster-addresses.ts'
 
@@ -82,7 +82,8 @@ export const bmcInfo = implement(
       {
         name: 'clustermgmt.probe-bmcs',
         everySeconds: probeEverySeconds,
-        watch: ({ drivers, store }, changed) => [drivers.hardware.watch(changed), store.watch([BmcInfo], changed)],
+        watch: ({ drivers, store }, changed) =>
+          together(drivers.hardware.watch(changed), store.watch([BmcInfo], changed)),
         run: probeAll,
       },
     ],

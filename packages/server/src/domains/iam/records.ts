@@ -2,18 +2,18 @@
 import { integer, resource, secret, text, timestamp, uuid } from '@hyperplane/contract'
 
 /** Survives a restart. The id is a digest of user name and source address. */
-export const SignInLock = resource(
-  'internal.v1.iam.SignInLock',
-  { name: text(), until: timestamp() },
-  { indexed: ['name', 'until'] },
-)
+export const SignInLock = resource('internal.v1.iam.SignInLock', {
+  fields: { name: text(), until: timestamp() },
+  indexed: ['name', 'until'],
+})
 
 /** Identifies this service to SAML identity providers. One row. */
-export const ServiceKey = resource('internal.v1.iam.ServiceKey', { certificate: text(), privateKey: secret(text()) })
+export const ServiceKey = resource('internal.v1.iam.ServiceKey', {
+  fields: { certificate: text(), privateKey: secret(text()) },
+})
 
-export const StoredRevocationList = resource(
-  'internal.v1.iam.StoredRevocationList',
-  {
+export const StoredRevocationList = resource('internal.v1.iam.StoredRevocationList', {
+  fields: {
     providerExtId: uuid(),
     url: text(),
     /** DER in base64. */
@@ -24,5 +24,5 @@ export const StoredRevocationList = resource(
     /** `nextUpdate` of the list, in milliseconds since 1970. */
     runsOut: integer(),
   },
-  { indexed: ['providerExtId', 'url'] },
-)
+  indexed: ['providerExtId', 'url'],
+})

@@ -6,7 +6,7 @@ import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { type ApiError, refuseAll } from '../../core/api-error.ts'
 import { type Address, formatPrefix, readAddress, writeAddress } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
-import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { bodyRules, implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { interfaceFor, keepInterfaces } from './bgp-interfaces.ts'
 import { programPeer } from './bgp-peer.ts'
@@ -62,7 +62,7 @@ const sessions = lifecycle<SessionEntity, SessionBody, SessionReferences>(BgpSes
   async task(ctx, { localGatewayReference, remoteGatewayReference }) {
     const gateways = await ctx.store.getMany(Gateway, [localGatewayReference, remoteGatewayReference])
     return {
-      affected: gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel! })),
+      affected: gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel })),
       // An update of a gateway programs its peers.
       locks: gateways.map(({ extId }) => extId),
     }
@@ -81,10 +81,7 @@ export const bgpSession = implement(
     deleteBgpSessionById: sessions.remove,
   },
   {
-    rules: {
-      createBgpSession: ({ body }) => sessionFaults(body),
-      updateBgpSessionById: ({ body }) => sessionFaults(body),
-    },
+    rules: bodyRules('createBgpSession, updateBgpSessionById', sessionFaults),
     tasks: sessions.tasks,
     present: [[BgpSession, presentSessions]],
     limits: [maximumSessions],

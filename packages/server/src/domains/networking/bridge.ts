@@ -4,9 +4,8 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { bridgeOperations } from '@hyperplane/contract/networking/bridge'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { ApiError } from '../../core/api-error.ts'
-import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BridgeView } from '../../drivers/host-networking.ts'
-import { defineTask, implement, mayRefer, type StepContext, type WriteContext } from '../context.ts'
+import { DriverError, defineTask, implement, mayRefer, type StepContext, type WriteContext } from '../context.ts'
 import { lockOf } from '../scheduling/switch-bridges.ts'
 import { fault } from './ip-config.ts'
 import { metadataOf, ownedBy } from './metadata.ts'
@@ -45,12 +44,11 @@ const migrate = defineTask<Migration>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, migration) => {
         await ctx.store.insert(VirtualSwitch, switchOf(migration, bridgesIn(ctx)))
         const hosts = bridgesIn(ctx).map(({ hostExtId }) => hostExtId)
         for (const { extId, hostName } of await ctx.store.getMany(Host, hosts))
-          ctx.affect({ extId, name: hostName, rel: Host.rel as string })
+          ctx.affect({ extId, name: hostName, rel: Host.rel })
       },
     },
   ],
@@ -139,8 +137,8 @@ export const bridge = implement(
           operation: 'kBridgeMigrate',
           description: `Migrate bridge ${bridgeName}`,
           affected: [
-            { extId, name, rel: VirtualSwitch.rel as string },
-            ...(isKnown ? [{ extId: clusterExtId, name: cluster.name, rel: Cluster.rel as string }] : []),
+            { extId, name, rel: VirtualSwitch.rel },
+            ...(isKnown ? [{ extId: clusterExtId, name: cluster.name, rel: Cluster.rel }] : []),
           ],
           ...(isKnown ? { clusterExtIds: [clusterExtId] } : {}),
           locks: [extId, lockOf(clusterExtId)],

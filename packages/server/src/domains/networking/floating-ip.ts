@@ -94,9 +94,9 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpRefere
     const [nic] = nics
     return {
       affected: [
-        { extId: entity.externalSubnetReference, name: subnet!.name, rel: Subnet.rel! },
+        { extId: entity.externalSubnetReference, name: subnet!.name, rel: Subnet.rel },
         ...(nic === undefined ? [] : [{ extId: nic, rel: 'networking:config:vnic' }]),
-        ...(nic !== undefined || vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel! }]),
+        ...(nic !== undefined || vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel }]),
       ],
       // The deletion of the VM locks its NICs, too, and that of the session the session. A lock of the VM would stop all
       // its tasks while the controller is down.

@@ -4,18 +4,16 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { DriverError, type Schedule, type ScheduleContext } from '../context.ts'
+import { DriverError, type ScheduleContext, together } from '../context.ts'
 import { type Attachment, gatewayNodesFor, portsByHost, type VpcEntity } from './gateway-nodes.ts'
 import { portOf } from './vpc-tasks.ts'
 
-export const followGateways: Schedule = {
+export const followGateways = {
   name: 'networking.follow-gateways',
   everySeconds: 5,
-  watch: ({ drivers, store }, changed) => [
-    drivers.hardware.watch(changed),
-    store.watch([Host, VirtualSwitch, Vpc], changed),
-  ],
-  async run(ctx) {
+  watch: ({ drivers, store }: ScheduleContext, changed: () => void) =>
+    together(drivers.hardware.watch(changed), store.watch([Host, VirtualSwitch, Vpc], changed)),
+  async run(ctx: ScheduleContext): Promise<void | 'again'> {
     let isWaiting = false
     const carried = await portsByHost(ctx.store)
     for (const vpc of await ctx.store.find(Vpc)) {

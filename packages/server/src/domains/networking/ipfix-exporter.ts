@@ -4,7 +4,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { IpfixExporter, ipfixExporterOperations } from '@hyperplane/contract/networking/ipfix-exporter'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import { implement, mayRefer, type WriteContext } from '../context.ts'
+import { bodyRules, implement, mayRefer, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { type ExporterEntity, exporterProgramOf, followHosts } from './exporter-program.ts'
 import { fault } from './ip-config.ts'
@@ -38,13 +38,20 @@ const exporters = lifecycle<ExporterEntity, ExporterBody, void>(IpfixExporter, {
     const scopes = exportScopes.filter(({ scopeType }) => scopeType === 'PE')
     const clusters = await store.getMany(Cluster, [...new Set(scopes.map(({ uuid }) => uuid))])
     return {
-      affected: clusters.map(({ extId, name }) => ({ extId, name, rel: Cluster.rel! })),
+      affected: clusters.map(({ extId, name }) => ({ extId, name, rel: Cluster.rel })),
       ...(clusters.length === 1 && { clusterExtIds: clusters.map(({ extId }) => extId) }),
     }
   },
   held: ({ name, collectorIp, collectorPort, exportScopes }) => ({ name, collectorIp, collectorPort, exportScopes }),
   unique: { fields: ['name'], among: ({ store }) => store.find(IpfixExporter), text: () => 'name' },
 })
+
+const exporterFaults = ({ exportScopes }: ExporterBody): readonly ApiError[] =>
+  exportScopes.flatMap(({ uuid }, index) =>
+    exportScopes.findIndex((other) => other.uuid === uuid) < index
+      ? [fault(`exportScopes[${index}]/uuid`, 'expected distinct scopes')]
+      : [],
+  )
 
 export const ipfixExporter = implement(
   ipfixExporterOperations,
@@ -54,22 +61,12 @@ export const ipfixExporter = implement(
     deleteIpfixExporterById: exporters.remove,
   },
   {
-    rules: {
-      createIpfixExporter: ({ body }) => exporterFaults(body),
-      updateIpfixExporterById: ({ body }) => exporterFaults(body),
-    },
+    rules: bodyRules('createIpfixExporter, updateIpfixExporterById', exporterFaults),
     tasks: exporters.tasks,
     schedules: [followHosts],
     limits: [maximumExporters],
   },
 )
-
-const exporterFaults = ({ exportScopes }: ExporterBody): readonly ApiError[] =>
-  exportScopes.flatMap(({ uuid }, index) =>
-    exportScopes.findIndex((other) => other.uuid === uuid) < index
-      ? [fault(`exportScopes[${index}]/uuid`, 'expected distinct scopes')]
-      : [],
-  )
 
 /** @throws ApiError 404 for managers and clusters that the caller cannot see */
 async function refuseUnknownScopes(

@@ -8,10 +8,17 @@ import type { Change, EntityMetadata } from '@hyperplane/contract/networking/sha
 import { ApiError } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import type { AnyTask, TaskOptions } from '../../core/tasks/define-task.ts'
+import type { AnyTask } from '../../core/tasks/define-task.ts'
 import { created, replaced } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
-import { defineTask, type RecordContext, type Step, type StepContext, type WriteContext } from '../context.ts'
+import {
+  defineTask,
+  type RecordContext,
+  type Step,
+  type StepContext,
+  type TaskOptions,
+  type WriteContext,
+} from '../context.ts'
 import { type Limit, limitOf } from '../limits.ts'
 import { refuseWhileChanging } from './busy.ts'
 import { metadataOf, type Owner, ownedBy, ownerOf } from './metadata.ts'
@@ -108,10 +115,7 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
     return {
       operation: `k${kind.kind}${titled(verb)}`,
       description: [titled(verb), kind.title, ...(name === undefined ? [] : [before?.name ?? name])].join(' '),
-      affected: [
-        { extId, ...(name !== undefined && { name: before?.name ?? name }), rel: kind.rel as string },
-        ...affected,
-      ],
+      affected: [{ extId, ...(name !== undefined && { name: before?.name ?? name }), rel: kind.rel }, ...affected],
       locks: [extId, ...locks],
       ...more,
     }
@@ -164,7 +168,7 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
 }
 
 function tasksOf<E extends Row, B, A>(kind: AnyResource, life: Lifecycle<E, B, A>) {
-  const { cancelableUntil, noun = (kind.rel as string).split(':').at(-1), phases, settle, release } = life
+  const { cancelableUntil, noun = kind.rel.split(':').at(-1), phases, settle, release } = life
   const name = (verb: Verb): string => `networking.${verb}-${noun}`
   /** Read again: another request may have detached the row since this task began. */
   const storedOf = async (ctx: Pick<StepContext, 'store'>, { extId }: E): Promise<E | undefined> =>

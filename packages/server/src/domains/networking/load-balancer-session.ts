@@ -16,7 +16,7 @@ import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { notAssociated } from '../addressing/floating-ips.ts'
 import { leasesOf, textOfLease } from '../addressing/leases.ts'
 import { dropLostTargets } from '../addressing/lost-targets.ts'
-import { type Broken, implement, mayRefer, type ReadContext, type WriteContext } from '../context.ts'
+import { type Broken, bodyRules, implement, mayRefer, type ReadContext, type WriteContext } from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import { limit } from '../limits.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
@@ -75,8 +75,8 @@ const sessions = lifecycle<BalancerEntity, BalancerBody, SubnetEntity>(LoadBalan
     const subnet = await store.get(Subnet, listener.virtualIP.subnetReference)
     return {
       affected: [
-        { extId: vpcReference, name: vpc!.name, rel: Vpc.rel! },
-        { extId: subnet!.extId, name: subnet!.name, rel: Subnet.rel! },
+        { extId: vpcReference, name: vpc!.name, rel: Vpc.rel },
+        { extId: subnet!.extId, name: subnet!.name, rel: Subnet.rel },
       ],
     }
   },
@@ -105,10 +105,7 @@ export const loadBalancerSession = implement(
     deleteLoadBalancerSessionById: sessions.remove,
   },
   {
-    rules: {
-      createLoadBalancerSession: ({ body }) => sessionFaults(body),
-      updateLoadBalancerSessionById: ({ body }) => sessionFaults(body),
-    },
+    rules: bodyRules('createLoadBalancerSession, updateLoadBalancerSessionById', sessionFaults),
     tasks: sessions.tasks,
     present: [[LoadBalancerSession, presentSessions]],
     schedules: [followTargets],

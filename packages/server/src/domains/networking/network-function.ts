@@ -3,7 +3,15 @@ import { NetworkFunction, networkFunctionOperations } from '@hyperplane/contract
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { HealthCheck } from '../../drivers/load-balancing.ts'
 import type { Reader } from '../../store/store.ts'
-import { type Broken, implement, mayRefer, type ReadContext, type StepContext, type WriteContext } from '../context.ts'
+import {
+  type Broken,
+  bodyRules,
+  implement,
+  mayRefer,
+  type ReadContext,
+  type StepContext,
+  type WriteContext,
+} from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import type { VmEntity } from '../virtual-machines/entity.ts'
 import { lifecycle } from './lifecycle.ts'
@@ -57,8 +65,8 @@ const functions = lifecycle<FunctionEntity, FunctionBody, undefined>(NetworkFunc
     return {
       affected: [
         // Public clients compare this spelling, others that of the kind.
-        { extId, name: before?.name ?? name, rel: `N${NetworkFunction.rel!.slice(1)}` },
-        ...machines.map((vm) => ({ extId: vm.extId, name: vm.name, rel: Vm.rel! })),
+        { extId, name: before?.name ?? name, rel: `N${NetworkFunction.rel.slice(1)}` },
+        ...machines.map((vm) => ({ extId: vm.extId, name: vm.name, rel: Vm.rel })),
       ],
       // Tasks that delete or change these NICs lock them, too.
       locks: [...new Set([...nicIdsOf(entity), ...(before === undefined ? [] : nicIdsOf(before))])],
@@ -80,10 +88,7 @@ export const networkFunction = implement(
     deleteNetworkFunctionById: functions.remove,
   },
   {
-    rules: {
-      createNetworkFunction: ({ body }) => functionFaults(body),
-      updateNetworkFunctionById: ({ body }) => functionFaults(body),
-    },
+    rules: bodyRules('createNetworkFunction, updateNetworkFunctionById', functionFaults),
     tasks: functions.tasks,
     present: [[NetworkFunction, presentFunctions]],
     invariants: [{ promise: 'The NICs of network functions are there, and belong to one function each', look }],

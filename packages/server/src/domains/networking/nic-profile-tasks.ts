@@ -39,7 +39,6 @@ export const associate = defineTask<OfHostNic>({
   steps: [
     {
       name: 'enable virtual functions',
-      progress: 100,
       seconds: [88, 118],
       run: enable,
       undo: disable,
@@ -54,7 +53,6 @@ export const disassociate = defineTask<OfHostNic>({
   steps: [
     {
       name: 'disable virtual functions',
-      progress: 100,
       seconds: [88, 118],
       run: disable,
       undo: enable,

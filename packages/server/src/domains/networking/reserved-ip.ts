@@ -43,7 +43,6 @@ const reserveTask = defineTask<ReservationInput>({
   steps: [
     {
       name: 'announce',
-      progress: 100,
       seconds: [0.03, 0.1],
       run: (ctx, { subnetExtId, leases }) =>
         ctx.drivers.networkFabric.announceAddresses(subnetExtId, { held: textsOf(leases) }),
@@ -59,7 +58,6 @@ const unreserveTask = defineTask<ReservationInput>({
   steps: [
     {
       name: 'announce',
-      progress: 100,
       seconds: [0.03, 0.1],
       run: (ctx, { subnetExtId, leases }) =>
         ctx.drivers.networkFabric.announceAddresses(subnetExtId, { freed: textsOf(leases) }),

@@ -92,7 +92,7 @@ const routes = lifecycle<RouteEntity, RouteBody, RouteReferences>(Route, {
   owner: ({ references: { vpc } }) => ({ ownerReferenceId: vpc.extId }),
   async task(ctx) {
     const { extId, name } = await vpcOf(ctx)
-    return { affected: [{ extId, name, rel: Vpc.rel! }] }
+    return { affected: [{ extId, name, rel: Vpc.rel }] }
   },
   held: ({ connectionReference, destinationAndNexthop, subnetReference }) => ({
     connectionReference,

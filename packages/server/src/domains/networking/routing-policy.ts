@@ -3,7 +3,7 @@ import { RoutingPolicy, routingPolicyOperations } from '@hyperplane/contract/net
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { isInScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
-import { defineTask, implement, type ReadContext, type WriteContext } from '../context.ts'
+import { bodyRules, defineTask, implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { refuseDuringCreationOrDeletion } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
@@ -55,7 +55,6 @@ const clearCountersTask = defineTask<{ readonly policyExtIds: readonly string[] 
   steps: [
     {
       name: 'clear counters',
-      progress: 100,
       seconds: [0.1, 0.3],
       run: (ctx, { policyExtIds }) => ctx.drivers.networkFabric.clearPolicyCounters(policyExtIds),
       // No undo: cleared counters cannot be restored.
@@ -93,10 +92,7 @@ export const routingPolicy = implement(
     },
   },
   {
-    rules: {
-      createRoutingPolicy: ({ body }) => policyFaults(body),
-      updateRoutingPolicyById: ({ body }) => policyFaults(body),
-    },
+    rules: bodyRules('createRoutingPolicy, updateRoutingPolicyById', policyFaults),
     tasks: [...policies.tasks, clearCountersTask],
     present: [[RoutingPolicy, presentPolicies]],
     limits: [maximumPolicies],

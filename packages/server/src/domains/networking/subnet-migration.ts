@@ -28,11 +28,7 @@ const atOnce = 4
 const migrateSubnet = defineTask<OfSubnet>({
   name: 'networking.migrate-subnet',
   steps: [
-    {
-      name: 'begin',
-      progress: 5,
-      record: (ctx, input) => settle(ctx, input, { migrationState: 'IN_PROGRESS' }),
-    },
+    { name: 'begin', progress: 5, record: (ctx, input) => settle(ctx, input, { migrationState: 'IN_PROGRESS' }) },
     {
       name: 'move vNICs',
       progress: 80,
@@ -47,7 +43,6 @@ const migrateSubnet = defineTask<OfSubnet>({
     },
     {
       name: 'switch stack',
-      progress: 100,
       run: ({ drivers }, { subnetExtId }) => drivers.networkFabric.switchStack(subnetExtId, true),
       undo: ({ drivers }, { subnetExtId }) => drivers.networkFabric.switchStack(subnetExtId, false),
       record: (ctx, input) =>
@@ -62,7 +57,6 @@ const migrateAll = defineTask<OfSubnets>({
   steps: [
     {
       name: 'migrate subnets',
-      progress: 100,
       async run(ctx, { subnetExtIds }) {
         const ends = await inTurn(ctx, subnetExtIds, {
           atOnce,
@@ -101,7 +95,7 @@ export const subnetMigration = implement(
         {
           operation: 'kSubnetsMigrate',
           description: 'Migrate subnets to the advanced stack',
-          affected: chosen.map(({ extId, name }) => ({ extId, name, rel: Subnet.rel! })),
+          affected: chosen.map(({ extId, name }) => ({ extId, name, rel: Subnet.rel })),
           // The subtasks lock the subnets.
           locks: [],
           clusterExtIds: [...new Set(chosen.flatMap(({ clusterReference }) => clusterReference ?? []))],
@@ -164,7 +158,7 @@ async function startOne(ctx: RecordContext, subnetExtId: string): Promise<{ read
     {
       operation: 'kSubnetMigrate',
       description: `Migrate subnet ${name}`,
-      affected: [{ extId: subnetExtId, name, rel: Subnet.rel! }],
+      affected: [{ extId: subnetExtId, name, rel: Subnet.rel }],
       parent: ctx.taskExtId,
       ...(clusterReference === undefined ? {} : { clusterExtIds: [clusterReference] }),
     },

@@ -14,7 +14,7 @@ import {
   textOfLease,
 } from '../addressing/leases.ts'
 import { requireCapability } from '../admission/cluster-capabilities.ts'
-import { type AffectedEntity, implement, type WriteContext } from '../context.ts'
+import { type AffectedEntity, bodyRules, implement, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
@@ -87,10 +87,7 @@ export const subnet = implement(
   subnetOperations,
   { createSubnet: subnets.create, updateSubnetById: subnets.update, deleteSubnetById: subnets.remove },
   {
-    rules: {
-      createSubnet: ({ body }) => subnetFaults(body),
-      updateSubnetById: ({ body }) => subnetFaults(body),
-    },
+    rules: bodyRules('createSubnet, updateSubnetById', subnetFaults),
     tasks: subnets.tasks,
     present: [[Subnet, presentSubnets]],
     limits: [maximumSubnets],

@@ -3,7 +3,7 @@
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { TrafficMirror, trafficMirrorOperations } from '@hyperplane/contract/networking/traffic-mirror'
 import type { MirrorProgram } from '../../drivers/traffic-mirroring.ts'
-import { implement, type ReadContext } from '../context.ts'
+import { bodyRules, implement, type ReadContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
 import { type MirrorPlace, placeFor, refuseSharedDestinations } from './traffic-mirror-place.ts'
@@ -42,7 +42,7 @@ const mirrors = lifecycle<MirrorEntity, MirrorBody, MirrorPlace>(TrafficMirror, 
     const host = await store.get(Host, hostExtId!)
     return {
       clusterExtIds: [clusterExtId!],
-      affected: host === undefined ? [] : [{ extId: host.extId!, name: host.hostName ?? '', rel: Host.rel! }],
+      affected: host === undefined ? [] : [{ extId: host.extId!, name: host.hostName ?? '', rel: Host.rel }],
     }
   },
   held: ({ name, hostExtId, destinationList }) => ({ name, hostExtId, destinationList }),
@@ -61,10 +61,7 @@ export const trafficMirror = implement(
     deleteTrafficMirrorById: mirrors.remove,
   },
   {
-    rules: {
-      createTrafficMirror: ({ body }) => mirrorFaults(body),
-      updateTrafficMirrorById: ({ body }) => mirrorFaults(body),
-    },
+    rules: bodyRules('createTrafficMirror, updateTrafficMirrorById', mirrorFaults),
     tasks: mirrors.tasks,
     present: [[TrafficMirror, presentMirrors]],
     limits: [maximumMirrors],

@@ -48,8 +48,8 @@ export async function migrate(
       operation: 'MIGRATE_VNIC',
       description: 'Migrate vNIC to another subnet',
       affected: [
-        { extId: path.extId, rel: Vnic.rel! },
-        { extId: subnet.extId, name: subnet.name, rel: Subnet.rel! },
+        { extId: path.extId, rel: Vnic.rel },
+        { extId: subnet.extId, name: subnet.name, rel: Subnet.rel },
       ],
       locks: [path.extId, vm.extId],
       clusterExtIds: [vm.cluster?.extId as string],

@@ -114,7 +114,6 @@ export const createVpcTask = defineTask<Creation>({
     },
     {
       name: 'translate sources',
-      progress: 100,
       seconds: [0.2, 0.7],
       run: (ctx, { entity }) => translate(ctx, entity),
       undo: (ctx, { entity }) => ctx.drivers.networkFabric.translateSources(entity.extId, []),
@@ -157,7 +156,6 @@ export const updateVpcTask = defineTask<Update>({
     },
     {
       name: 'detach external subnets',
-      progress: 100,
       seconds: [0.3, 1],
       run: (ctx, { before, after }) => detach(ctx.drivers, after.extId, attachmentsOnlyIn(before, after)),
       undo: (ctx, { before, after }) => attach(ctx.drivers, before.extId, attachmentsOnlyIn(before, after)),
@@ -188,7 +186,6 @@ export const deleteVpcTask = defineTask<{ readonly entity: VpcEntity }>({
     },
     {
       name: 'remove router',
-      progress: 100,
       seconds: [0.5, 2],
       run: (ctx, { entity }) => ctx.drivers.networkFabric.removeRouter(entity.extId),
       record: async (ctx, { entity: { extId } }) => {

@@ -68,11 +68,7 @@ const reroute = defineTask<Mapping>({
           if (before !== undefined) await store.replace(VpcVirtualSwitchMapping, before)
       },
     },
-    {
-      name: 'program overlay subnets',
-      progress: 100,
-      run: programOverlaySubnets,
-    },
+    { name: 'program overlay subnets', run: programOverlaySubnets },
   ],
   onUndone: endUnmapped,
 })
@@ -94,7 +90,7 @@ export const vpcVirtualSwitchMapping = implement(
         {
           operation: 'kVpcVirtualSwitchMappingUpdate',
           description: 'Map VPC traffic to virtual switches',
-          affected: ids.map((extId) => ({ extId, rel: VpcVirtualSwitchMapping.rel! })),
+          affected: ids.map((extId) => ({ extId, rel: VpcVirtualSwitchMapping.rel })),
           locks: ids,
           clusterExtIds: mappings.map(({ after }) => after.clusterExtId!),
         },

@@ -12,7 +12,7 @@ import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { floatingIpsInVpc } from '../addressing/floating-ips.ts'
 import { leasesOf } from '../addressing/leases.ts'
 import { requireController } from '../admission/network-controllers.ts'
-import { type AffectedEntity, implement, type ReadContext, type WriteContext } from '../context.ts'
+import { type AffectedEntity, bodyRules, implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
 import { refuseWhileChanging } from './busy.ts'
 import { followGateways } from './follow-gateways.ts'
@@ -102,7 +102,7 @@ export const vpc = implement(
     },
   },
   {
-    rules: { createVpc: ({ body }) => vpcFaults(body), updateVpcById: ({ body }) => vpcFaults(body) },
+    rules: bodyRules('createVpc, updateVpcById', vpcFaults),
     tasks: [createVpcTask, updateVpcTask, deleteVpcTask],
     present: [[Vpc, presentVpcs]],
     schedules: [followGateways],

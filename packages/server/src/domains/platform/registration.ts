@@ -2,7 +2,7 @@
 import { Registration, registrationOperations } from '@hyperplane/contract/platform/registration'
 import { Semaphore } from '../../core/concurrency/semaphore.ts'
 import { RemoteFault } from '../../drivers/remote-managers.ts'
-import { implement, type Schedule, type ScheduleContext } from '../context.ts'
+import { implement, type Schedule, type ScheduleContext, together } from '../context.ts'
 import { type RegistrationRow, registrationMetadataOf } from '../registrations/registrations.ts'
 import { ownManager } from './own-manager.ts'
 import { RegistrationAttempt } from './registration-attempt.ts'
@@ -14,7 +14,8 @@ const probesAtOnce = 16
 const probeRegistrations: Schedule = {
   name: 'platform.probe-registrations',
   everySeconds: probeSeconds,
-  watch: ({ drivers, store }, changed) => [drivers.remoteManagers.watch(changed), store.watch([Registration], changed)],
+  watch: ({ drivers, store }, changed) =>
+    together(drivers.remoteManagers.watch(changed), store.watch([Registration], changed)),
   async run(ctx) {
     const registrations = await ctx.store.find(Registration)
     if (registrations.length === 0) return

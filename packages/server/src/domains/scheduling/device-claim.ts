@@ -2,9 +2,8 @@
 import { resource, uuid } from '@hyperplane/contract'
 
 /** A VM has the device entirely, from the creation of its GPU or PCIe device until its removal, also while it is OFF. */
-export const DeviceClaim = resource(
-  'internal.v1.vmm.DeviceClaim',
-  {
+export const DeviceClaim = resource('internal.v1.vmm.DeviceClaim', {
+  fields: {
     deviceExtId: uuid(),
     vmExtId: uuid(),
     /** The VM's GPU or PCIe device. Equal to the `extId` of the claim. */
@@ -12,10 +11,8 @@ export const DeviceClaim = resource(
     hostExtId: uuid(),
     clusterExtId: uuid(),
   },
-  {
-    title: 'device',
-    indexed: ['vmExtId', 'clusterExtId'],
-    unique: [{ fields: ['deviceExtId'], error: 'ADDRESS_IN_USE' }],
-    ofCluster: { by: 'clusterExtId' },
-  },
-)
+  title: 'device',
+  indexed: ['vmExtId', 'clusterExtId'],
+  unique: [{ fields: ['deviceExtId'], error: 'ADDRESS_IN_USE' }],
+  ofCluster: { by: 'clusterExtId' },
+})

@@ -5,9 +5,8 @@ import { arrayOf, boolean, integer, object, optional, resource, uuid } from '@hy
  * Memory and CPUs that a host reserves for a VM from placement until power-off; during a migration on both hosts.
  * Written in the transaction that counted the free capacity.
  */
-export const HostAllocation = resource(
-  'internal.v1.vmm.HostAllocation',
-  {
+export const HostAllocation = resource('internal.v1.vmm.HostAllocation', {
+  fields: {
     vmExtId: uuid(),
     hostExtId: uuid(),
     clusterExtId: uuid(),
@@ -19,10 +18,8 @@ export const HostAllocation = resource(
     /** Virtual functions of host NICs that its NICs have. */
     virtualFunctions: optional(arrayOf(object('', { nicExtId: uuid(), hostNicExtId: uuid() }))),
   },
-  {
-    indexed: ['vmExtId', 'hostExtId', 'clusterExtId', 'memoryBytes', 'vcpus', 'isPinned'],
-    unique: [{ fields: ['vmExtId', 'hostExtId'] }],
-    summed: { by: ['clusterExtId', 'hostExtId', 'isPinned'], of: ['memoryBytes', 'vcpus'] },
-    ofCluster: { by: 'clusterExtId' },
-  },
-)
+  indexed: ['vmExtId', 'hostExtId', 'clusterExtId', 'memoryBytes', 'vcpus', 'isPinned'],
+  unique: [{ fields: ['vmExtId', 'hostExtId'] }],
+  summed: { by: ['clusterExtId', 'hostExtId', 'isPinned'], of: ['memoryBytes', 'vcpus'] },
+  ofCluster: { by: 'clusterExtId' },
+})

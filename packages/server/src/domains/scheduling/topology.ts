@@ -6,17 +6,16 @@ import type { Reader, Transaction } from '../../store/store.ts'
 import { HostMaintenance } from './host-maintenance.ts'
 
 /** Has the id of the cluster. Tasks that have ended hold nothing, so that none needs to release the lock. */
-export const TopologyLock = resource(
-  'internal.v1.clustermgmt.TopologyLock',
-  {
+export const TopologyLock = resource('internal.v1.clustermgmt.TopologyLock', {
+  fields: {
     taskExtIds: arrayOf(uuid()),
     /** Tasks that change the same host share the lock. */
     sharedByHostExtId: optional(uuid()),
     /** The cluster is being destroyed: nothing of it changes any more. */
     isDestruction: optional(boolean()),
   },
-  { title: 'topology lock', ofCluster: { by: 'extId' } },
-)
+  ofCluster: { by: 'extId' },
+})
 
 interface Sharing {
   /** Removals of drives of one host run together. */

@@ -4,13 +4,10 @@ import { optional, resource, text, uuid } from '@hyperplane/contract'
 /** MAC addresses that the service chooses begin with it. */
 export const chosenMacPrefix = '50:6b:8d'
 
-export const MacLease = resource(
-  'internal.v1.vmm.MacLease',
-  { macAddress: text(), nicExtId: uuid(), vmExtId: uuid(), subnetExtId: optional(uuid()) },
-  {
-    title: 'NIC',
-    indexed: ['nicExtId', 'subnetExtId', 'vmExtId'],
-    unique: [{ fields: ['macAddress'], error: 'ADDRESS_IN_USE' }],
-    ofCluster: { by: 'vmExtId', partOf: 'Vm' },
-  },
-)
+export const MacLease = resource('internal.v1.vmm.MacLease', {
+  fields: { macAddress: text(), nicExtId: uuid(), vmExtId: uuid(), subnetExtId: optional(uuid()) },
+  title: 'NIC',
+  indexed: ['nicExtId', 'subnetExtId', 'vmExtId'],
+  unique: [{ fields: ['macAddress'], error: 'ADDRESS_IN_USE' }],
+  ofCluster: { by: 'vmExtId', partOf: 'Vm' },
+})

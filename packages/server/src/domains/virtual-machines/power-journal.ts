@@ -7,9 +7,8 @@ import { equals } from '../../odata/index.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
 import { type VmEntity, vcpusOf } from './entity.ts'
 
-export const PowerEvent = resource(
-  'internal.v1.vmm.PowerEvent',
-  {
+export const PowerEvent = resource('internal.v1.vmm.PowerEvent', {
+  fields: {
     vmExtId: uuid(),
     time: timestamp(),
     /** RESET: the guest rebooted. MOVED, RESIZED, RESUMED: it kept running. PAUSED: paused, or on a silent host. */
@@ -20,8 +19,9 @@ export const PowerEvent = resource(
     memorySizeBytes: integer(),
     vcpus: integer(),
   },
-  { indexed: ['clusterExtId', 'hostExtId', 'vmExtId'], ofCluster: { by: 'vmExtId', partOf: 'Vm' } },
-)
+  indexed: ['clusterExtId', 'hostExtId', 'vmExtId'],
+  ofCluster: { by: 'vmExtId', partOf: 'Vm' },
+})
 
 export type PowerChange = EntityOf<typeof PowerEvent>['change']
 

@@ -9,10 +9,8 @@ import type { AssociateVmCategoriesParams } from '@hyperplane/contract/vmm/vm/ac
 import { ApiError } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { rowWithId } from '../../core/standard.ts'
-import type { TaskDefinition, TaskOptions } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, type RecordContext, type WriteContext } from '../context.ts'
+import { defineTask, type RecordContext, type TaskDefinition, type TaskOptions, type WriteContext } from '../context.ts'
 import { idsOf } from '../scheduling/policy-selection.ts'
 import { fault } from '../virtual-machines/fault.ts'
 
@@ -124,13 +122,12 @@ function inOneStep<V extends OwnedVm>(
   { present, change, endUnchanged }: OwnedKind<V>,
   name: string,
   changesOf: (ctx: RecordContext, vm: V, extIds: readonly string[], entityType?: 'USER') => Promise<Changes>,
-): TaskDefinition<Drivers, Changing> {
+): TaskDefinition<Changing> {
   return defineTask<Changing>({
     name,
     steps: [
       {
         name: 'apply',
-        progress: 100,
         record: async (ctx, { vmExtId, extIds, entityType }) =>
           change(ctx, vmExtId, await changesOf(ctx, await present(ctx.store, vmExtId), extIds, entityType)),
       },

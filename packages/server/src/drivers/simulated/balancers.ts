@@ -1,16 +1,14 @@
 /** Simulated load balancers. Source: behaviour networking.md 1.14, 3.1. */
 import type { BalancerProgram, HealthCheck, LoadBalancing } from '../load-balancing.ts'
 import { type BalancerHealth, healthyPeriods, isOpen, isSameTarget } from './balancer-health.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 export type BalancerFact = BalancerProgram & { readonly check?: HealthCheck }
 
 /** By session id. `health` is what the checks have found. */
-export const balancerFacts = (
-  world: SimulatedWorld,
-): { readonly balancers: Collection<BalancerFact>; readonly health: Collection<BalancerHealth> } => ({
-  balancers: world.collection('fabric.balancer'),
-  health: world.collection('fabric.balancer-health'),
+export const balancerFacts = (world: SimulatedWorld) => ({
+  balancers: world.collection<BalancerFact>('fabric.balancer'),
+  health: world.collection<BalancerHealth>('fabric.balancer-health'),
 })
 
 /** @param requireRouter throws DriverError when the VPC has none @param requireUp when no controller answers */

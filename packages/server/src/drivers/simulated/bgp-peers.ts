@@ -7,7 +7,7 @@ import type { BgpPeer, BgpPeerView, BgpState, NetworkFabric, ReceivedRoute } fro
 import { type OfferedRoute, offeredRoutes } from './bgp-router.ts'
 import { serviceOf } from './gateways.ts'
 import { advertisedOf, surroundingsOf } from './router-surroundings.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** `since`: when the session began to be established; world's time in milliseconds. */
 type BgpPeerFact = Omit<BgpPeer, 'password'> & { readonly since: number; readonly passwordDigest?: string }
@@ -23,11 +23,9 @@ interface BgpFault {
 /** BGP hold time: a silent peer is lost after it. */
 const holdMillis = 90_000
 
-export const bgpFacts = (
-  world: SimulatedWorld,
-): { readonly bgpPeers: Collection<BgpPeerFact>; readonly bgpFaults: Collection<BgpFault> } => ({
-  bgpPeers: world.collection('fabric.bgp-peer'),
-  bgpFaults: world.collection('fabric.bgp-fault'),
+export const bgpFacts = (world: SimulatedWorld) => ({
+  bgpPeers: world.collection<BgpPeerFact>('fabric.bgp-peer'),
+  bgpFaults: world.collection<BgpFault>('fabric.bgp-fault'),
 })
 
 function factOfPeer({ password, ...peer }: BgpPeer, since: number): BgpPeerFact {

@@ -2,7 +2,7 @@
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BlockDisk, Initiator, Target } from '../block-storage.ts'
 import { answering } from './hardware-faults.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 export interface BlockDiskFact extends BlockDisk {
   readonly isPublished: boolean
@@ -42,11 +42,10 @@ export interface TargetFact extends Omit<Target, 'chapSecret'> {
   readonly hydration?: { readonly from: number; readonly totalBytes: number; readonly failedAt?: number }
 }
 
-export const blockDiskFacts = (world: SimulatedWorld): Collection<BlockDiskFact> =>
-  world.collection('blockStorage.disks')
+export const blockDiskFacts = (world: SimulatedWorld) => world.collection<BlockDiskFact>('blockStorage.disks')
 /** By image id. An image is a disk that nobody writes to. */
-export const imageFacts = (world: SimulatedWorld): Collection<BlockDiskFact> => world.collection('blockStorage.images')
-export const targetFacts = (world: SimulatedWorld): Collection<TargetFact> => world.collection('blockStorage.targets')
+export const imageFacts = (world: SimulatedWorld) => world.collection<BlockDiskFact>('blockStorage.images')
+export const targetFacts = (world: SimulatedWorld) => world.collection<TargetFact>('blockStorage.targets')
 
 /** @throws DriverError when there is no target, or its cluster cannot do `call` now */
 export function targetFor(world: SimulatedWorld, volumeGroupExtId: string, call: string): TargetFact {

@@ -5,7 +5,7 @@
 import type { ClientSession } from '../block-storage.ts'
 import type { TargetFact } from './block-facts.ts'
 import { keyOf, noise } from './noise.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** By client id. Absent: the client is there and has the secrets that the control plane has. */
 export interface InitiatorFact {
@@ -28,9 +28,8 @@ type Entry = TargetFact['accessList'][string]
 
 const pollMillis = 30_000
 
-export const initiatorFacts = (world: SimulatedWorld): Collection<InitiatorFact> =>
-  world.collection('blockStorage.initiators')
-export const portalFacts = (world: SimulatedWorld): Collection<PortalFact> => world.collection('blockStorage.portals')
+export const initiatorFacts = (world: SimulatedWorld) => world.collection<InitiatorFact>('blockStorage.initiators')
+export const portalFacts = (world: SimulatedWorld) => world.collection<PortalFact>('blockStorage.portals')
 
 export const sessionCollections = ['blockStorage.initiators', 'blockStorage.portals', 'blockStorage.targets'] as const
 

@@ -5,7 +5,7 @@ import { sessionCollections, sessionsOf } from './block-sessions.ts'
 import { type History, type Observation, record } from './flows/history.ts'
 import { maintenanceFacts } from './hardware.ts'
 import { diskFacts, domainFacts } from './hypervisor/facts.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** A volume group that is in use. Times are milliseconds since 1970. */
 export interface ObservedUse extends Pick<TargetFact, 'isBackupTarget' | 'isSpread' | 'name'> {
@@ -19,11 +19,9 @@ export interface ObservedUse extends Pick<TargetFact, 'isBackupTarget' | 'isSpre
 }
 
 /** By volume group, and by host. */
-export const useHistory = (
-  world: SimulatedWorld,
-): { readonly uses: Collection<History<ObservedUse>>; readonly maintenance: Collection<History<true>> } => ({
-  uses: world.collection('blockStorage.uses'),
-  maintenance: world.collection('blockStorage.maintenance'),
+export const useHistory = (world: SimulatedWorld) => ({
+  uses: world.collection<History<ObservedUse>>('blockStorage.uses'),
+  maintenance: world.collection<History<true>>('blockStorage.maintenance'),
 })
 
 export const useCollections = [...sessionCollections, 'domains', 'hardware.maintenance'] as const

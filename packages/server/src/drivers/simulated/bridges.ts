@@ -7,13 +7,13 @@ import type { DomainNic } from '../hypervisor.ts'
 import type { SubnetProgram } from '../network-fabric.ts'
 import { nicsOfHost } from './host-nics.ts'
 import { domainFacts } from './hypervisor/facts.ts'
-import { type Collection, type SimulatedWorld, viewsByHost } from './world.ts'
+import { type SimulatedWorld, viewsByHost } from './world.ts'
 
 /** Milliseconds since 1970: when the bridge got its uplinks. */
 export type BridgeFact = BridgeProgram & { readonly since: number }
 
 /** By `<host>/<name>`. */
-export const bridgeFacts = (world: SimulatedWorld): Collection<BridgeFact> => world.collection('fabric.bridge')
+export const bridgeFacts = (world: SimulatedWorld) => world.collection<BridgeFact>('fabric.bridge')
 
 export const bridgeKey = ({ hostExtId, name }: Pick<BridgeProgram, 'hostExtId' | 'name'>): string =>
   `${hostExtId}/${name}`

@@ -3,12 +3,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ControllerVm, ControllerVms } from '../controller-vms.ts'
 import type { RequireAnswer } from './hardware-faults.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 const defaults: ControllerVm = { numVcpus: 8, memorySizeBytes: 32 * 1024 ** 3, isRunning: true }
 
-export const controllerVmFacts = (world: SimulatedWorld): Collection<ControllerVm> =>
-  world.collection('hardware.controllerVms')
+export const controllerVmFacts = (world: SimulatedWorld) => world.collection<ControllerVm>('hardware.controllerVms')
 
 export function createControllerVms(world: SimulatedWorld, requireAnswer: RequireAnswer): ControllerVms {
   const facts = controllerVmFacts(world)

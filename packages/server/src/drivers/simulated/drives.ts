@@ -12,7 +12,7 @@ import {
 } from '../drives.ts'
 import { type DriveHistory, isForgotten, staying, unpooled, withFilling, workNoted } from './drive-history.ts'
 import type { RequireAnswer } from './hardware-faults.ts'
-import { type Collection, type SimulatedWorld, viewsByHost } from './world.ts'
+import { type SimulatedWorld, viewsByHost } from './world.ts'
 
 /** Times in milliseconds since 1970. */
 export interface DriveFact extends DriveHistory {
@@ -35,16 +35,15 @@ export interface DriveFact extends DriveHistory {
   readonly ledEngagedUntil?: number
 }
 
-export const driveFacts = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.drives')
+export const driveFacts = (world: SimulatedWorld) => world.collection<DriveFact>('hardware.drives')
 /** The drive that was last in a slot, by `<host>/<slot>`. */
-const emptiedSlots = (world: SimulatedWorld): Collection<Pick<DriveFact, 'sizeBytes'>> =>
-  world.collection('hardware.emptied-slots')
+const emptiedSlots = (world: SimulatedWorld) => world.collection<Pick<DriveFact, 'sizeBytes'>>('hardware.emptied-slots')
 
 export const bytesPulledFrom = (world: SimulatedWorld, hostExtId: string, slot: number): number | undefined =>
   emptiedSlots(world).get(`${hostExtId}/${slot}`)?.sizeBytes
 
 /** Drives that have left the world, for statistics of the past. */
-export const formerDrives = (world: SimulatedWorld): Collection<DriveFact> => world.collection('hardware.former-drives')
+export const formerDrives = (world: SimulatedWorld) => world.collection<DriveFact>('hardware.former-drives')
 
 export const slotsOfHost = 24
 const bytesPerSecondOfDrive = 250 * 1024 ** 2

@@ -4,13 +4,14 @@
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ExternalHypervisor, PowerChange } from '../external-hypervisor.ts'
+import type { ExternalMoves } from '../external-moves.ts'
 import { type OutsideVmFact, runOf, type State, withPower } from './external-facts.ts'
 import { createExternalGuests } from './external-guests.ts'
-import { createExternalMoves } from './external-moves.ts'
 import { createExternalSnapshots } from './external-snapshots.ts'
 import { maintenanceFacts } from './hardware.ts'
-import { createManagementExtensions } from './management-extensions.ts'
-import type { SimulatedWorld } from './world.ts'
+import { isDown } from './hardware-faults.ts'
+import { createManagementExtensions, isVcenterLogin, vcenterFacts } from './management-extensions.ts'
+import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface ManagementFault {
   readonly isAway: true
@@ -107,4 +108,40 @@ export function createExternalHypervisor(
 export function switchedOutside(world: SimulatedWorld, fact: OutsideVmFact, to: State): OutsideVmFact {
   if (fact.vm.powerState === to) return fact
   return withPower(fact, to, to === 'SUSPENDED' ? 'SUSPEND' : to === 'ON' ? 'ON' : 'OFF', world.clock.now())
+}
+
+interface Moving {
+  readonly vms: Collection<OutsideVmFact>
+  readonly isConnected: (clusterExtId: string) => boolean
+  readonly reached: (vmExtId: string) => Promise<OutsideVmFact>
+  readonly pass: (seconds: number) => Promise<void>
+}
+
+const bytesPerSecond = 1.2 * 1024 ** 3
+
+function createExternalMoves(world: SimulatedWorld, { vms, isConnected, reached, pass }: Moving): ExternalMoves {
+  return {
+    async signIn(clusterExtId, { address, ...login }) {
+      const isKnown = world.collection('extern.clusters').get(clusterExtId) !== undefined
+      if (!isKnown || !isConnected(clusterExtId)) return 'silent'
+      const vcenter = vcenterFacts(world).get(clusterExtId)
+      if (vcenter === undefined) return 'accepted'
+      if (vcenter.address !== address || vcenter.port !== login.port) return 'silent'
+      return isVcenterLogin(clusterExtId, vcenter, login) ? 'accepted' : 'refused'
+    },
+    async moveVm(vmExtId, hostExtId) {
+      const { vm } = await reached(vmExtId)
+      if (vm.host?.extId === hostExtId) return
+      await pass(2 + (vm.memorySizeBytes ?? 0) / bytesPerSecond)
+      const fact = await reached(vmExtId)
+      if (isDown(world, hostExtId)) throw DriverError.final('the host does not answer')
+      const { now, past } = fact
+      const at = world.clock.now()
+      await vms.put(vmExtId, {
+        ...fact,
+        vm: { ...fact.vm, host: { extId: hostExtId } },
+        ...(now && { past: [...past, runOf(fact, now, at)], now: { from: at, startedAt: now.startedAt } }),
+      })
+    },
+  }
 }

@@ -6,9 +6,8 @@ import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ExternalSnapshots, OutsideVm } from '../external-hypervisor.ts'
 import type { DiskSnapshot } from '../hypervisor.ts'
 import { type OutsideVmFact, type SnapshotFact, type SnapshotHistory, withPower } from './external-facts.ts'
-import { collapsed } from './hypervisor/collapsed.ts'
 import type { DiskFact } from './hypervisor/facts.ts'
-import { frozen, fullBytes, over, ownBytes } from './hypervisor/layers.ts'
+import { frozen, fullBytes, merged, over, ownBytes } from './hypervisor/layers.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 interface Parts {
@@ -145,4 +144,22 @@ function freeAddress(macAddress: string, taken: ReadonlySet<string | undefined>)
     const address = ['00:50:56', ...octets].join(':')
     if (address !== macAddress && !taken.has(address)) return address
   }
+}
+
+/** Without layers that are not `kept`: the only layer over one takes its bytes; below several layers it stays. */
+function collapsed(
+  layers: ReadonlyMap<string, DiskFact>,
+  kept: ReadonlySet<string>,
+  now: number,
+): ReadonlyMap<string, DiskFact> {
+  const left = new Map(layers)
+  const collapse = (extId: string, fact: DiskFact): boolean => {
+    const [upper, ...others] = [...left].filter(([, { parentExtId }]) => parentExtId === extId)
+    if (kept.has(extId) || others.length > 0) return false
+    if (upper !== undefined) left.set(upper[0], merged(upper[1], fact, now))
+    return left.delete(extId)
+  }
+  // A removed layer may have been one of several over the one below it.
+  while ([...left].some(([extId, fact]) => collapse(extId, fact)));
+  return left
 }

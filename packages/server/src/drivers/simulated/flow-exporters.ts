@@ -8,9 +8,9 @@ import type { Flows } from './flows/flows.ts'
 import { bucketMillis } from './flows/integrals.ts'
 import { hardwareFaults } from './hardware-faults.ts'
 import { requireAgents } from './host-agents.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
-export const exporterFacts = (world: SimulatedWorld): Collection<ExporterProgram> => world.collection('fabric.exporter')
+export const exporterFacts = (world: SimulatedWorld) => world.collection<ExporterProgram>('fabric.exporter')
 
 export function createExporting(world: SimulatedWorld): FlowExporting {
   const exporters = exporterFacts(world)

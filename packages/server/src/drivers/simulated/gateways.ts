@@ -5,7 +5,7 @@ import type { GatewayProgram, GatewayService, Gateways } from '../gateways.ts'
 import { secretDigest } from '../hardware.ts'
 import { isDown } from './hardware-faults.ts'
 import { domainFacts } from './hypervisor/facts.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 type ServiceFact =
   | Exclude<GatewayService, { type: 'VPN' }>
@@ -21,11 +21,9 @@ interface AgentFact {
 /** From the start of the appliance until its agent answers. */
 const bootSeconds = [10, 30] as const
 
-export const gatewayFacts = (
-  world: SimulatedWorld,
-): { readonly gateways: Collection<GatewayFact>; readonly agents: Collection<AgentFact> } => ({
-  gateways: world.collection('fabric.gateway'),
-  agents: world.collection('fabric.gateway-agent'),
+export const gatewayFacts = (world: SimulatedWorld) => ({
+  gateways: world.collection<GatewayFact>('fabric.gateway'),
+  agents: world.collection<AgentFact>('fabric.gateway-agent'),
 })
 
 export function createGateways(world: SimulatedWorld, isInstant: boolean): Gateways {

@@ -1,6 +1,6 @@
 /** Faults of simulated clusters and hosts: `hardware.faults` by cluster or host. Source: behaviour clustermgmt.md 3. */
 import { DriverError } from '../../core/tasks/define-task.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 export interface HardwareFault {
   /** A BMC answers all the same. */
@@ -23,7 +23,7 @@ export interface HardwareFault {
   readonly refuses?: readonly string[]
 }
 
-export const hardwareFaults = (world: SimulatedWorld): Collection<HardwareFault> => world.collection('hardware.faults')
+export const hardwareFaults = (world: SimulatedWorld) => world.collection<HardwareFault>('hardware.faults')
 
 export const isDown = (world: SimulatedWorld, id: string): boolean => hardwareFaults(world).get(id)?.isDown === true
 

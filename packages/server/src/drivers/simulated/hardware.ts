@@ -21,7 +21,7 @@ import { createControllerVms } from './controller-vms.ts'
 import { createDrives } from './drives.ts'
 import { answering, hardwareFaults, type RequireAnswer } from './hardware-faults.ts'
 import { createSystemAccounts } from './system-accounts.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
   readonly settings: ClusterSettings
@@ -42,11 +42,11 @@ export interface BmcFact {
 }
 
 /** By device id. */
-export const deviceFacts = (world: SimulatedWorld): Collection<HostDevice> => world.collection('hardware.devices')
+export const deviceFacts = (world: SimulatedWorld) => world.collection<HostDevice>('hardware.devices')
 
 /** By host. */
-export const maintenanceFacts = (world: SimulatedWorld): Collection<{ readonly since: number }> =>
-  world.collection('hardware.maintenance')
+export const maintenanceFacts = (world: SimulatedWorld) =>
+  world.collection<{ readonly since: number }>('hardware.maintenance')
 
 /** Per cluster, to undo and to recognise repeated calls; one profile makes fewer on one cluster. */
 const rememberedCalls = 16
@@ -61,7 +61,7 @@ type Settings = Pick<Hardware, 'readSettings' | 'writeSettings' | 'takeBackSetti
 type Maintenance = Pick<Hardware, 'enterMaintenance' | 'leaveMaintenance'>
 type Containers = Pick<Hardware, 'putContainer' | 'takeBackContainer' | 'removeContainer' | 'leftoverFiles'>
 
-const containerFacts = (world: SimulatedWorld): Collection<ContainerFact> => world.collection('hardware.containers')
+const containerFacts = (world: SimulatedWorld) => world.collection<ContainerFact>('hardware.containers')
 
 const placeOf = ({ hostExtId, address: { segment, bus, device, func } }: HostDevice): string =>
   [hostExtId, ...[segment, bus, device, func].map((part) => part.toString(16).padStart(4, '0'))].join('/')

@@ -10,7 +10,7 @@ import { hardwareFaults } from './hardware-faults.ts'
 import { requireAgents } from './host-agents.ts'
 import { domainFacts } from './hypervisor/facts.ts'
 import { type NicModelId, nicModel, usualNics } from './nic-models.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** By host. */
 interface HostNicsFact {
@@ -22,7 +22,7 @@ interface HostNicsFact {
   readonly profiles?: Readonly<Record<string, string>>
 }
 
-export const hostNicFacts = (world: SimulatedWorld): Collection<HostNicsFact> => world.collection('hardware.nics')
+export const hostNicFacts = (world: SimulatedWorld) => world.collection<HostNicsFact>('hardware.nics')
 
 const factOf = (world: SimulatedWorld, hostExtId: string): HostNicsFact =>
   hostNicFacts(world).get(hostExtId) ?? { models: usualNics }

@@ -13,20 +13,6 @@ import { createMigration } from './hypervisor/migration.ts'
 import { createStartHolds } from './hypervisor/start-holds.ts'
 import type { SimulatedWorld } from './world.ts'
 
-export {
-  backWithHost,
-  type DiskFact,
-  type DomainFact,
-  diskFacts,
-  domainFacts,
-  fullFacts,
-  type GuestFault,
-  haltGuest,
-  restarted,
-  type StallFact,
-  stallFacts,
-} from './hypervisor/facts.ts'
-
 interface HypervisorSettings {
   readonly durations: 'instant' | 'natural'
   readonly networkFabric: Pick<NetworkFabric, 'outsideAddress'>

@@ -2,7 +2,7 @@
 import { DriverError } from '../../core/tasks/define-task.ts'
 import { secretDigest } from '../hardware.ts'
 import type { ManagementExtensions, ManagementLogin } from '../management-extensions.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 export interface VcenterFact {
   readonly address: string
@@ -12,7 +12,7 @@ export interface VcenterFact {
   readonly hasExtension: boolean
 }
 
-export const vcenterFacts = (world: SimulatedWorld): Collection<VcenterFact> => world.collection('extern.vcenters')
+export const vcenterFacts = (world: SimulatedWorld) => world.collection<VcenterFact>('extern.vcenters')
 
 export const vcenterDigest = (clusterExtId: string, password: string): string =>
   secretDigest(`vcenter/${clusterExtId}`, password)

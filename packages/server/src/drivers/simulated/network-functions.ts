@@ -3,7 +3,7 @@ import type { HealthCheck } from '../load-balancing.ts'
 import type { FunctionProgram, FunctionView, NetworkFunctions } from '../network-functions.ts'
 import { type BalancerHealth, healthyPeriods, isOpen, type Period } from './balancer-health.ts'
 import { type Active, activeAt } from './function-health.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 export type FunctionFact = FunctionProgram & { readonly check?: HealthCheck }
 
@@ -13,11 +13,9 @@ interface FunctionHealth extends BalancerHealth {
 }
 
 /** By id of the network function. */
-export const functionFacts = (
-  world: SimulatedWorld,
-): { readonly functions: Collection<FunctionFact>; readonly health: Collection<FunctionHealth> } => ({
-  functions: world.collection('fabric.network-function'),
-  health: world.collection('fabric.network-function-health'),
+export const functionFacts = (world: SimulatedWorld) => ({
+  functions: world.collection<FunctionFact>('fabric.network-function'),
+  health: world.collection<FunctionHealth>('fabric.network-function-health'),
 })
 
 export const unobserved: FunctionHealth = { targets: [] }

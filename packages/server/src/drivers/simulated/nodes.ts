@@ -10,7 +10,7 @@ import { controllerVmFacts } from './controller-vms.ts'
 import { type BmcFact, deviceFacts, maintenanceFacts } from './hardware.ts'
 import { isDown } from './hardware-faults.ts'
 import { accountFacts } from './system-accounts.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 export interface NodeFact extends NodeView {
   /** Devices of a node that is in no cluster; those of hosts are in `hardware.devices`. */
@@ -22,7 +22,7 @@ export interface NodeFact extends NodeView {
 }
 
 /** By the id of the node, which is also that of its host. */
-export const nodeFacts = (world: SimulatedWorld): Collection<NodeFact> => world.collection('hardware.nodes')
+export const nodeFacts = (world: SimulatedWorld) => world.collection<NodeFact>('hardware.nodes')
 
 /** From then on the host counts in statistics of its cluster; never before `admitNodes`. */
 export function memberSince(world: SimulatedWorld, hostExtId: string): number {

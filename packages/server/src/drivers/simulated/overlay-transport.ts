@@ -1,11 +1,10 @@
 /** Source: behaviour networking.md 1.20, 3.4. */
 import type { OverlayProgram, OverlayTransport } from '../overlay-transport.ts'
 import { requireAgents } from './host-agents.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** By id of the cluster. */
-export const overlayFacts = (world: SimulatedWorld): Collection<OverlayProgram> =>
-  world.collection('fabric.overlay-transport')
+export const overlayFacts = (world: SimulatedWorld) => world.collection<OverlayProgram>('fabric.overlay-transport')
 
 /** @param requireUp throws DriverError when no controller answers */
 export function createOverlayTransport(world: SimulatedWorld, requireUp: () => void): OverlayTransport {

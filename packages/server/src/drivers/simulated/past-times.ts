@@ -22,9 +22,9 @@ interface SlownessFact {
 }
 
 /** By host. */
-export const downtimeFacts = (world: SimulatedWorld): Collection<DowntimeFact> => world.collection('hardware.downtimes')
+export const downtimeFacts = (world: SimulatedWorld) => world.collection<DowntimeFact>('hardware.downtimes')
 /** By host. */
-export const slownessFacts = (world: SimulatedWorld): Collection<SlownessFact> => world.collection('hardware.slowness')
+export const slownessFacts = (world: SimulatedWorld) => world.collection<SlownessFact>('hardware.slowness')
 
 export const rememberedTimes = 200
 

@@ -2,10 +2,10 @@
 import type { SubnetProgram } from '../network-fabric.ts'
 import type { PortProgram, PortStacks } from '../port-stacks.ts'
 import { requireAgents } from './host-agents.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** Ports that are not on the stack of their subnet, by id of the NIC. */
-export const portFacts = (world: SimulatedWorld): Collection<PortProgram> => world.collection('fabric.port')
+export const portFacts = (world: SimulatedWorld) => world.collection<PortProgram>('fabric.port')
 
 export function createPortStacks(world: SimulatedWorld): PortStacks {
   const ports = portFacts(world)

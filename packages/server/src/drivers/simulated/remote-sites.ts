@@ -1,6 +1,6 @@
 /** The networks of simulated managers. Nothing changes them but the seed. Source: behaviour networking.md 1.13, 4. */
 import type { RemoteNetworkEntities } from '../remote-networks.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** A guest at the other site. */
 interface RemoteGuest {
@@ -14,4 +14,4 @@ export interface RemoteSite {
 }
 
 /** By manager id. */
-export const remoteSites = (world: SimulatedWorld): Collection<RemoteSite> => world.collection('remotes.networks')
+export const remoteSites = (world: SimulatedWorld) => world.collection<RemoteSite>('remotes.networks')

@@ -1,5 +1,5 @@
 import type { RouteProgram, RouterPort, RouterProgram } from '../virtual-routing.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 export interface RouterFact {
   readonly program: RouterProgram
@@ -12,5 +12,5 @@ export interface RouterFact {
 /** `since`: world's time in milliseconds. */
 type RouteFact = RouteProgram & { readonly since: number }
 
-export const routerFacts = (world: SimulatedWorld): Collection<RouterFact> => world.collection('fabric.router')
-export const routeFacts = (world: SimulatedWorld): Collection<RouteFact> => world.collection('fabric.route')
+export const routerFacts = (world: SimulatedWorld) => world.collection<RouterFact>('fabric.router')
+export const routeFacts = (world: SimulatedWorld) => world.collection<RouteFact>('fabric.route')

@@ -2,12 +2,12 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import type { PolicyProgram } from '../virtual-routing.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** `countedSince`: when its counters were zero; world's time in milliseconds. */
 type PolicyFact = PolicyProgram & { readonly countedSince: number }
 
-export const policyFacts = (world: SimulatedWorld): Collection<PolicyFact> => world.collection('fabric.policy')
+export const policyFacts = (world: SimulatedWorld) => world.collection<PolicyFact>('fabric.policy')
 
 export function createPolicies(world: SimulatedWorld) {
   const policies = policyFacts(world)

@@ -1,24 +1,29 @@
-/** Simulated layer-2 stretches. Source: behaviour networking.md 1.12, 3.1, 3.2. */
+/** Simulated layer-2 stretches. Source: behaviour networking.md 1.9, 1.12, 3.1, 3.2. */
 import { drawnFrom, drawsFrom } from '../../core/ids/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { PeeredGateway, Stretching, StretchProgram, StretchView } from '../stretching.ts'
-import { serviceOf } from './gateways.ts'
+import { gatewayFacts, serviceOf, upFromOf } from './gateways.ts'
 import { keyOf, noise } from './noise.ts'
 import { isRemoteSiteCutOff } from './remote-managers.ts'
 import { remoteSites } from './remote-sites.ts'
-import { carriersOf, downReasonOf, gatewaysOf } from './stretch-carriers.ts'
-import { isPassing, isRemembered, observedPath, type StretchDelays, type StretchPath } from './stretch-path.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import {
+  type Carrier,
+  isPassing,
+  isRemembered,
+  observedPath,
+  type StretchDelays,
+  type StretchPath,
+} from './stretch-path.ts'
+import { conditionOf, expectedSpan, tunnelFacts } from './vpn-state.ts'
+import type { SimulatedWorld } from './world.ts'
 
 /** `bridgedAt`: milliseconds since 1970; absent: no frames of the subnet enter the tunnel. */
 type StretchFact = StretchProgram & { readonly bridgedAt?: number }
 
 /** By stretch id. `paths` is what observations have found. */
-export const stretchFacts = (
-  world: SimulatedWorld,
-): { readonly stretches: Collection<StretchFact>; readonly paths: Collection<StretchPath> } => ({
-  stretches: world.collection('fabric.stretch'),
-  paths: world.collection('fabric.stretch-path'),
+export const stretchFacts = (world: SimulatedWorld) => ({
+  stretches: world.collection<StretchFact>('fabric.stretch'),
+  paths: world.collection<StretchPath>('fabric.stretch-path'),
 })
 
 /** Beside hosts, guests and remote sites: facts on which the paths depend. */
@@ -151,3 +156,42 @@ const delaysOf = (world: SimulatedWorld, { extId }: StretchFact): StretchDelays 
   establishMillis: 1000 * drawnFrom(`${world.seed}/establish ${extId}`, establishSeconds),
   failoverMillis: 1000 * drawnFrom(`${world.seed}/failover ${extId}`, failoverSeconds),
 })
+
+/** In order of preference. */
+function carriersOf(world: SimulatedWorld, program: StretchProgram): readonly Carrier[] {
+  const { tunnel } = program
+  if (tunnel.type === 'VXLAN')
+    return gatewaysOf(world, program).flatMap((extId) => {
+      const upFrom = upFromOf(world, extId)
+      return upFrom === undefined ? [] : [{ extId, upFrom }]
+    })
+  const connection = tunnelFacts(world).tunnels.get(tunnel.connectionExtId)
+  const span = connection && expectedSpan(world, connection)
+  if (span === undefined) return []
+  const { from: upFrom, to: until } = span
+  return [{ extId: tunnel.connectionExtId, upFrom, ...(Number.isFinite(until) && { until }) }]
+}
+
+/** Why the configured gateway, or the connection, is down. */
+function downReasonOf(world: SimulatedWorld, { tunnel }: StretchProgram): string | undefined {
+  if (tunnel.type === 'VXLAN') return serviceOf(world, tunnel.gatewayExtId).reason
+  const connection = tunnelFacts(world).tunnels.get(tunnel.connectionExtId)
+  return connection === undefined ? 'the VPN connection has no tunnel' : conditionOf(world, connection).reason
+}
+
+/** The gateways that can carry it, the configured one first; none for a VPN connection. */
+function gatewaysOf(world: SimulatedWorld, { tunnel }: StretchProgram): readonly string[] {
+  if (tunnel.type === 'VPN') return []
+  const { gatewayExtId, isHighlyAvailable } = tunnel
+  const { gateways } = gatewayFacts(world)
+  const own = gateways.get(gatewayExtId)?.service
+  if (!isHighlyAvailable || own?.type !== 'VTEP' || own.isHighlyAvailable !== true) return [gatewayExtId]
+  const others = [...gateways.all()].filter(
+    ([extId, { service }]) =>
+      extId !== gatewayExtId &&
+      service.type === 'VTEP' &&
+      service.isHighlyAvailable === true &&
+      service.network === own.network,
+  )
+  return [gatewayExtId, ...others.map(([extId]) => extId).sort()]
+}

@@ -3,7 +3,7 @@ import { DriverError } from '../../core/tasks/define-task.ts'
 import { secretDigest } from '../hardware.ts'
 import type { SystemAccountAccess, SystemAccounts } from '../system-accounts.ts'
 import type { RequireAnswer } from './hardware-faults.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 export interface AccountFact {
   readonly clusterExtId: string
@@ -15,7 +15,7 @@ export interface AccountFact {
 }
 
 /** By account. */
-export const accountFacts = (world: SimulatedWorld): Collection<AccountFact> => world.collection('hardware.accounts')
+export const accountFacts = (world: SimulatedWorld) => world.collection<AccountFact>('hardware.accounts')
 
 interface HeldByBmc {
   readonly address: string

@@ -1,6 +1,7 @@
-/** Measurements as a pure function of the world's seed, the VM and the time. Source: behaviour vmm.md 3.8. */
+/** Measurements as a pure function of the world's seed, the VM and the time. Source: behaviour vmm.md 3.8; clustermgmt.md 3. */
 import {
   type DiskReading,
+  type DriveState,
   type HostReading,
   type MeasuredVm,
   type Run,
@@ -11,7 +12,8 @@ import {
 import { readBalancer } from './balancer-traffic.ts'
 import { createBlockReadings } from './block-load.ts'
 import { diskReading } from './disk-load.ts'
-import { readDrives } from './drive-readings.ts'
+import { changesOf, isFilling, stateAt } from './drive-history.ts'
+import { type DriveFact, driveFacts, drivesIn, formerDrives } from './drives.ts'
 import type { Flows } from './flows/flows.ts'
 import { guestKey, loadAt, networkAt, type Profile, profileOf, slowSeconds } from './guest-load.ts'
 import { memberSince } from './nodes.ts'
@@ -135,3 +137,41 @@ function throttled(disks: readonly DiskReading[], limit: number | undefined): re
 
 const ppm = (share: number): number => Math.round(1e6 * share)
 const clamp = (value: number, least: number, most: number): number => Math.min(most, Math.max(least, value))
+
+/** @param times milliseconds since 1970, ascending */
+function readDrives(
+  world: SimulatedWorld,
+  hostExtId: string,
+  times: readonly number[],
+): readonly (readonly DriveState[])[] {
+  const drives = drivesOfHost(world, hostExtId)
+  const downtimes = downtimeFacts(world).get(hostExtId)
+  const slowness = slownessFacts(world).get(hostExtId)
+  const since = memberSince(world, hostExtId)
+  const changes = [
+    since,
+    ...changesOf({ outages: downtimes?.times, slowTimes: slowness?.times }),
+    ...drives.flatMap(([, fact]) => changesOf(fact)),
+  ]
+  let states: readonly DriveState[] = []
+  let until = Number.NEGATIVE_INFINITY
+  return times.map((time) => {
+    if (time <= until) return states
+    const slowdown = slowdownIn(slowness, time)
+    const isDown = time <= since || wasDown(downtimes, time)
+    states = isDown ? [] : drives.flatMap(([extId, fact]) => stateAt(extId, fact, time, slowdown) ?? [])
+    until = drives.some(([, fact]) => isFilling(fact, time)) ? time : nextChange(changes, time)
+    return states
+  })
+}
+
+const nextChange = (changes: readonly number[], time: number): number =>
+  changes.reduce((next, change) => (change >= time && change < next ? change : next), Number.POSITIVE_INFINITY)
+
+/** With former ones, by slot. */
+function drivesOfHost(world: SimulatedWorld, hostExtId: string): readonly (readonly [string, DriveFact])[] {
+  const present = drivesIn(world, hostExtId).map(({ extId }) => [extId, driveFacts(world).get(extId)] as const)
+  const former = [...formerDrives(world).all()].filter(([, fact]) => fact.hostExtId === hostExtId)
+  const all = new Map([...former, ...present] as readonly (readonly [string, DriveFact])[])
+  return [...all].sort(([, a], [, b]) => a.slot - b.slot)
+}

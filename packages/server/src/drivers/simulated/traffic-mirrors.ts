@@ -1,8 +1,9 @@
-/** Simulated mirrors: their state is a function of guests and hosts. Source: behaviour networking.md 1.16. */
+/** Simulated mirrors: their state is a function of guests and hosts. Source: behaviour networking.md 1.16, 1.18, 1.20. */
 import { isDeepStrictEqual } from 'node:util'
+import type { NicOfHost } from '../host-networking.ts'
+import type { SubnetProgram } from '../network-fabric.ts'
 import type { MirrorProgram, MirrorReading, MirrorView, TrafficMirroring } from '../traffic-mirroring.ts'
-import { bridgesOfHost } from './bridges.ts'
-import { carriedNics } from './carried-nics.ts'
+import { activeUplinks, bridgesOfHost, managementBridge } from './bridges.ts'
 import type { Flow } from './flows/flow-table.ts'
 import type { Flows } from './flows/flows.ts'
 import { flowHistory, type ObservedMirror, periodAt } from './flows/history.ts'
@@ -12,9 +13,11 @@ import { requireAgents } from './host-agents.ts'
 import { nicsOfHost } from './host-nics.ts'
 import { domainFacts } from './hypervisor/facts.ts'
 import { isPaused } from './hypervisor/paused.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import { keyOf } from './noise.ts'
+import { overlayFacts } from './overlay-transport.ts'
+import type { SimulatedWorld } from './world.ts'
 
-export const mirrorFacts = (world: SimulatedWorld): Collection<MirrorProgram> => world.collection('fabric.mirror')
+export const mirrorFacts = (world: SimulatedWorld) => world.collection<MirrorProgram>('fabric.mirror')
 
 export function createMirroring(world: SimulatedWorld, flows: Flows): TrafficMirroring {
   const mirrors = mirrorFacts(world)
@@ -158,4 +161,32 @@ function copied(flows: Flows, { sources }: ObservedMirror, time: number): readon
     })
   for (const source of sources) for (const nicExtId of source.carried ?? [source.nicExtId]) copyFrom(nicExtId, source)
   return [bytes, packets]
+}
+
+/** None for a NIC that is in no bridge, or a passive one. A bond balances by NIC of the guest. */
+function carriedNics(world: SimulatedWorld, { hostExtId, name }: NicOfHost): readonly string[] {
+  const bridge = bridgesOfHost(world, hostExtId).find(({ uplinks }) => uplinks.includes(name))
+  if (bridge === undefined) return []
+  const active = activeUplinks(bridge, nicsOfHost(world, hostExtId))
+  const position = active.indexOf(name)
+  if (position < 0) return []
+  const subnets = world.collection<SubnetProgram>('fabric.subnet')
+  const overlay = [...overlayFacts(world).all().values()].find(({ hostExtIds }) => hostExtIds.includes(hostExtId))
+  const carriesOverlay = overlay
+    ? overlay.virtualSwitchExtId === bridge.virtualSwitchExtId
+    : bridge.name === managementBridge
+  const isCarried = (subnetExtId: string | undefined): boolean => {
+    const subnet = subnets.get(subnetExtId ?? '')
+    if (subnet?.type === 'OVERLAY') return carriesOverlay
+    return subnet !== undefined && subnet.virtualSwitchExtId === bridge.virtualSwitchExtId
+  }
+  const guests = [...domainFacts(world).all().values()].filter(
+    (guest) => guest.state === 'ON' && guest.hostExtId === hostExtId,
+  )
+  return guests
+    .flatMap(({ domain }) => domain.nics)
+    .filter(({ isConnected, subnetExtId }) => isConnected && isCarried(subnetExtId))
+    .filter(({ macAddress }) => (keyOf(macAddress) >>> 0) % active.length === position)
+    .map(({ extId }) => extId)
+    .sort()
 }

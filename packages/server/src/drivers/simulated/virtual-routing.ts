@@ -21,17 +21,10 @@ interface ControllerFault {
   readonly state: 'DEGRADED' | 'DOWN'
 }
 
-export const routingFacts = (
-  world: SimulatedWorld,
-): {
-  readonly controllers: Collection<ControllerFact>
-  readonly controllerFaults: Collection<ControllerFault>
-  readonly floatingIps: Collection<FloatingIpProgram>
-  readonly routers: Collection<RouterFact>
-} => ({
-  controllers: world.collection('fabric.controller'),
-  controllerFaults: world.collection('fabric.controller-fault'),
-  floatingIps: world.collection('fabric.floating-ip'),
+export const routingFacts = (world: SimulatedWorld) => ({
+  controllers: world.collection<ControllerFact>('fabric.controller'),
+  controllerFaults: world.collection<ControllerFault>('fabric.controller-fault'),
+  floatingIps: world.collection<FloatingIpProgram>('fabric.floating-ip'),
   routers: routerFacts(world),
 })
 

@@ -2,7 +2,7 @@
 import { drawnFrom } from '../../core/ids/draws.ts'
 import type { TunnelProgram, TunnelRouting, TunnelSecurity, TunnelSpeaker } from '../vpn-tunnels.ts'
 import { serviceOf, upFromOf } from './gateways.ts'
-import type { Collection, SimulatedWorld } from './world.ts'
+import type { SimulatedWorld } from './world.ts'
 
 type SecurityFact = Omit<TunnelSecurity, 'preSharedKey'> & { readonly keyDigest: string }
 export type SpeakerFact = Omit<TunnelSpeaker, 'password'> & { readonly passwordDigest?: string }
@@ -34,11 +34,9 @@ const retryMillis = 10_000
 /** BGP hold time. */
 const holdMillis = 90_000
 
-export const tunnelFacts = (
-  world: SimulatedWorld,
-): { readonly tunnels: Collection<TunnelFact>; readonly tunnelFaults: Collection<TunnelFault> } => ({
-  tunnels: world.collection('fabric.vpn-tunnel'),
-  tunnelFaults: world.collection('fabric.vpn-tunnel-fault'),
+export const tunnelFacts = (world: SimulatedWorld) => ({
+  tunnels: world.collection<TunnelFact>('fabric.vpn-tunnel'),
+  tunnelFaults: world.collection<TunnelFault>('fabric.vpn-tunnel-fault'),
 })
 
 /** When something is up, as long as its facts stay as they are. */

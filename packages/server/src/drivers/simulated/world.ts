@@ -7,11 +7,10 @@ import type { Clock } from '../../core/time/clock.ts'
 import type { Staged, Transaction } from '../../store/store.ts'
 import type { LogLine } from '../syslog.ts'
 
-export const Fact = resource(
-  'internal.v1.world.Fact',
-  { collection: text(), id: text(), value: anything() },
-  { indexed: ['collection'] },
-)
+export const Fact = resource('internal.v1.world.Fact', {
+  fields: { collection: text(), id: text(), value: anything() },
+  indexed: ['collection'],
+})
 
 export interface FactStore {
   load(): Promise<readonly EntityOf<typeof Fact>[]>

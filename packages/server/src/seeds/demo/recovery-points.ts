@@ -4,8 +4,8 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../core/ids/named-id.ts'
 import { captureOf, snapshotsOf } from '../../domains/vmm/vm/recovery-points/captured.ts'
 import type { DiskSnapshot } from '../../drivers/hypervisor.ts'
+import { diskFacts } from '../../drivers/simulated/hypervisor/facts.ts'
 import { frozen, over } from '../../drivers/simulated/hypervisor/layers.ts'
-import { diskFacts } from '../../drivers/simulated/hypervisor.ts'
 import type { SeedContext } from '../context.ts'
 
 const hour = 3600

@@ -11,7 +11,7 @@ import { notePower } from '../../domains/virtual-machines/power-journal.ts'
 import { domainOf } from '../../domains/vmm/vm/domain.ts'
 import { nicOf } from '../../domains/vmm/vm/parts/nics.ts'
 import type { Bus, Slot } from '../../domains/vmm/vm/parts/slots.ts'
-import { diskFacts, domainFacts } from '../../drivers/simulated/hypervisor.ts'
+import { diskFacts, domainFacts } from '../../drivers/simulated/hypervisor/facts.ts'
 import type { SeedContext } from '../context.ts'
 
 const GiB = 1024 ** 3

@@ -8,7 +8,7 @@ import { tablesOf } from '../tables.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
 const MiB = 1024 ** 2
-const Thing = resource('internal.v1.test.Thing', { name: text() })
+const Thing = resource('internal.v1.test.Thing', { fields: { name: text() } })
 
 const folder = mkdtempSync(join(tmpdir(), 'hyperplane-fill-'))
 after(() => rmSync(folder, { recursive: true }))

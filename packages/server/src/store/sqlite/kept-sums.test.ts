@@ -13,8 +13,9 @@ import { openSqliteStore } from './sqlite-store.ts'
 
 const fields = { cluster: text(), host: text(), bytes: integer(), isPinned: boolean() }
 const indexed = ['cluster', 'host', 'bytes', 'isPinned']
-const Plain = resource('internal.v1.test.Held', fields, { indexed })
-const Held = resource('internal.v1.test.Held', fields, {
+const Plain = resource('internal.v1.test.Held', { fields, indexed })
+const Held = resource('internal.v1.test.Held', {
+  fields,
   indexed,
   summed: { by: ['cluster', 'host', 'isPinned'], of: ['bytes'] },
 })

@@ -9,9 +9,9 @@ import type { Store } from '../store.ts'
 import { tablesOf } from '../tables.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
-const Tag = resource('internal.v1.test.Tag', { name: text() }, { counted: true })
-const Former = resource('internal.v1.test.Box', { name: text(), tags: arrayOf(uuid()) })
-const Box = resource('internal.v1.test.Box', { name: text(), tags: arrayOf(referenceTo('Tag')) })
+const Tag = resource('internal.v1.test.Tag', { fields: { name: text() }, counted: true })
+const Former = resource('internal.v1.test.Box', { fields: { name: text(), tags: arrayOf(uuid()) } })
+const Box = resource('internal.v1.test.Box', { fields: { name: text(), tags: arrayOf(referenceTo('Tag')) } })
 
 const folder = mkdtempSync(join(tmpdir(), 'hyperplane-references-'))
 after(() => rmSync(folder, { recursive: true }))

@@ -13,8 +13,8 @@ import { type Store, TooManyReferrers, type Transaction } from '../store.ts'
 import { tablesOf } from '../tables.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
-const Tag = resource('internal.v1.test.Tag', { name: text() }, { counted: true })
-const Plain = resource('internal.v1.test.Plain', { name: text() })
+const Tag = resource('internal.v1.test.Tag', { fields: { name: text() }, counted: true })
+const Plain = resource('internal.v1.test.Plain', { fields: { name: text() } })
 /** Fields of two kinds that refer to tags by two fields, and to a kind whose referrers are not counted. */
 const fields = {
   name: text(),
@@ -22,8 +22,8 @@ const fields = {
   main: object('', { tag: optional(referenceTo('Tag')) }),
   plain: referenceTo('Plain'),
 }
-const Box = resource('internal.v1.test.Box', fields, { indexed: ['name'] })
-const Crate = resource('internal.v1.test.Crate', fields, { indexed: ['name'] })
+const Box = resource('internal.v1.test.Box', { fields, indexed: ['name'] })
+const Crate = resource('internal.v1.test.Crate', { fields, indexed: ['name'] })
 const carriers = [Box, Crate]
 
 const folder = mkdtempSync(join(tmpdir(), 'hyperplane-counts-'))
@@ -175,7 +175,7 @@ test('a file from before there were counts gets them when it is opened', async (
 })
 
 test('a kind that was not counted before is counted when the file is opened', async () => {
-  const tag = await aTaggedFile('uncounted.sqlite', resource('internal.v1.test.Tag', { name: text() }))
+  const tag = await aTaggedFile('uncounted.sqlite', resource('internal.v1.test.Tag', { fields: { name: text() } }))
   await opensExact('uncounted.sqlite', tag)
 })
 

@@ -9,7 +9,10 @@ import { QueryStopped, type Store } from '../store.ts'
 import { tablesOf } from '../tables.ts'
 import { openSqliteStore, type QueryTime } from './sqlite-store.ts'
 
-const Thing = resource('internal.v1.test.Thing', { name: text(), parts: arrayOf(integer()) }, { indexed: ['name'] })
+const Thing = resource('internal.v1.test.Thing', {
+  fields: { name: text(), parts: arrayOf(integer()) },
+  indexed: ['name'],
+})
 
 const folder = mkdtempSync(join(tmpdir(), 'hyperplane-queries-'))
 const opened: Store[] = []

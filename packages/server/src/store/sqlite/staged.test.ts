@@ -8,7 +8,7 @@ import type { Store } from '../store.ts'
 import { tablesOf } from '../tables.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
-const Thing = resource('internal.v1.test.Thing', { name: text() })
+const Thing = resource('internal.v1.test.Thing', { fields: { name: text() } })
 
 const folder = mkdtempSync(join(tmpdir(), 'hyperplane-staged-'))
 after(() => rmSync(folder, { recursive: true }))

@@ -7,11 +7,10 @@ import { boolean, integer, resource, text } from '@hyperplane/contract'
 import { tablesOf } from '../tables.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
-const Held = resource(
-  'internal.v1.test.Held',
-  { cluster: text(), host: text(), bytes: integer(), isPinned: boolean() },
-  { indexed: ['cluster', 'host', 'bytes', 'isPinned'] },
-)
+const Held = resource('internal.v1.test.Held', {
+  fields: { cluster: text(), host: text(), bytes: integer(), isPinned: boolean() },
+  indexed: ['cluster', 'host', 'bytes', 'isPinned'],
+})
 
 test('sums groups the rows that match, also within the transaction that wrote them; no row, no group', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-sums-'))

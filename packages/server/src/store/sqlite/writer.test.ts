@@ -8,11 +8,11 @@ import { boolean, integer, optional, resource, text } from '@hyperplane/contract
 import { tablesOf } from '../tables.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
-const Thing = resource(
-  'internal.v1.test.Thing',
-  { name: text(), size: optional(integer()), isLarge: optional(boolean()), note: optional(text()) },
-  { indexed: ['name', 'size', 'isLarge'], unique: [{ fields: ['name'], ignoreCase: true }] },
-)
+const Thing = resource('internal.v1.test.Thing', {
+  fields: { name: text(), size: optional(integer()), isLarge: optional(boolean()), note: optional(text()) },
+  indexed: ['name', 'size', 'isLarge'],
+  unique: [{ fields: ['name'], ignoreCase: true }],
+})
 
 const folder = mkdtempSync(join(tmpdir(), 'hyperplane-writer-'))
 after(() => rmSync(folder, { recursive: true }))

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
-import { diskFacts, domainFacts, haltGuest } from '../../../src/drivers/simulated/hypervisor.ts'
+import { diskFacts, domainFacts, haltGuest } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { advance } from '../../support/clustermgmt.ts'
 import { aFault, noFaults, readFault } from '../../support/faults.ts'
 import {

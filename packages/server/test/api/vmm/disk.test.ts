@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { diskFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { diskFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import {
   aNativeCluster,
   aVm,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'
-import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { happen } from '../../support/events.ts'
 import { aFault, removeFault } from '../../support/faults.ts'
 import {

@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, test } from 'node:test'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { poolUsage } from '../../../src/domains/storage-space/capacity.ts'
+import { diskFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { chainOf, contentBytes } from '../../../src/drivers/simulated/hypervisor/layers.ts'
-import { diskFacts } from '../../../src/drivers/simulated/hypervisor.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {
   act,

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { diskFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { diskFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import {
   act,
   aNativeCluster,

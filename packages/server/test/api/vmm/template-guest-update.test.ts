@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
-import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { aFault, removeFault } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {

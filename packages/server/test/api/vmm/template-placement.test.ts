@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Template, TemplateVersion } from '@hyperplane/contract/vmm/content/template'
-import { diskFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { diskFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { ids } from '../../support/clustermgmt.ts'
 import {
   changeOf,

@@ -6,7 +6,7 @@ import { Template, TemplateVersion } from '@hyperplane/contract/vmm/content/temp
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { poolUsage } from '../../../src/domains/storage-space/capacity.ts'
-import { diskFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { diskFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { unknown } from '../../kinds/kind.ts'
 import { aFault, removeFault } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'

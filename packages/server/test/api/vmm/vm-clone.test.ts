@@ -7,7 +7,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
-import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { aFault, removeFault } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {

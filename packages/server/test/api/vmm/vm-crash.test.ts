@@ -17,7 +17,7 @@ import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
 import { makeVm } from '../../../src/domains/vmm/vm/create/create.ts'
 import { removeVm } from '../../../src/domains/vmm/vm/delete.ts'
 import { powerTasks } from '../../../src/domains/vmm/vm/power/power.ts'
-import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import {
   aNativeCluster,
   aSubnet,

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import { Category } from '@hyperplane/contract/platform/category'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
-import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { happen } from '../../support/events.ts'
 import {
   aNativeCluster,

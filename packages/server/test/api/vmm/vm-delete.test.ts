@@ -7,7 +7,7 @@ import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
 import { PowerEvent } from '../../../src/domains/virtual-machines/power-journal.ts'
-import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import {
   aNativeCluster,
   aSubnet,

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { domainFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { driven } from '../../support/driven.ts'
 import { happen } from '../../support/events.ts'
 import {

@@ -8,7 +8,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import fc from 'fast-check'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'
-import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { domainFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { happen } from '../../support/events.ts'
 import {
   aNativeCluster,

@@ -6,7 +6,7 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
-import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { diskFacts, domainFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { aFault, removeFault } from '../../support/faults.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'
-import { domainFacts, haltGuest, stallFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { domainFacts, haltGuest, stallFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { advance, setFault } from '../../support/clustermgmt.ts'
 import { aFault, noFaults } from '../../support/faults.ts'
 import {

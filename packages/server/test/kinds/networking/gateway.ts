@@ -2,7 +2,7 @@
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { domainFacts } from '../../../src/drivers/simulated/hypervisor.ts'
+import { domainFacts } from '../../../src/drivers/simulated/hypervisor/facts.ts'
 import { changing, deleting } from '../../restart/asked.ts'
 import { happen } from '../../support/events.ts'
 import { named, once } from '../../support/field-bases.ts'

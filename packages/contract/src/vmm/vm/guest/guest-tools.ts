@@ -36,25 +36,21 @@ export const GuestTools = s.object('vmm.v4.ahv.config.GuestTools', {
 
 /** `type`: name of the type without its last word, as in `RebootPreferenceSchedule`. */
 const rebootPreference = (type: string) =>
-  s.optional(
-    s.object(type, {
-      scheduleType: s.optional(s.enumeration(['SKIP', 'IMMEDIATE', 'LATER'])),
-      /** For LATER. */
-      schedule: s.optional(s.object(`${type}Schedule`, { startTime: s.optional(s.timestamp()) })),
-    }),
-  )
+  s.optionalObject(type, {
+    scheduleType: s.optional(s.enumeration(['SKIP', 'IMMEDIATE', 'LATER'])),
+    /** For LATER. */
+    schedule: s.optionalObject(`${type}Schedule`, { startTime: s.optional(s.timestamp()) }),
+  })
 
 /** Bodies of the actions. `prefix`: what the names of their types begin with. */
 export const guestToolsBodies = (prefix: string) => ({
   insert: { capabilities },
   install: {
     capabilities,
-    credential: s.optional(
-      s.object(`${prefix}Credential`, {
-        username: s.optional(s.text({ maxLength: 256 })),
-        password: s.secret(s.text({ maxLength: 1024 })),
-      }),
-    ),
+    credential: s.optionalObject(`${prefix}Credential`, {
+      username: s.optional(s.text({ maxLength: 256 })),
+      password: s.secret(s.text({ maxLength: 1024 })),
+    }),
     rebootPreference: rebootPreference(`${prefix}RebootPreference`),
   },
   upgrade: { rebootPreference: rebootPreference(`${prefix}RebootPreference`) },

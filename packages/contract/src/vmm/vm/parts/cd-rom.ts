@@ -1,7 +1,7 @@
 /** Source: catalogue vmm.json; behaviour vmm.md 1.3, 2, operation-roles.tsv. */
 import { action, create, get, list, remove, resource } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
-import { getRate, listRate, vmMutationRate, vmOperators, vmReaders, vmWriters } from '../../roles.ts'
+import { vmMutationRate, vmOperators, vmReaders, vmWriters } from '../../roles.ts'
 import { VmDisk } from './disk.ts'
 
 /** Default bus: IDE, on Q35 SATA. Default index: the lowest free one. */
@@ -10,25 +10,21 @@ export const CdRomAddress = s.object('vmm.v4.ahv.config.CdRomAddress', {
   index: s.optional(s.integer({ minimum: 0 })),
 })
 
-export const CdRom = resource(
-  'vmm.v4.ahv.config.CdRom',
-  {
+export const CdRom = resource('vmm.v4.ahv.config.CdRom', {
+  fields: {
     /** Absent: the drive is empty. */
     backingInfo: s.optional(VmDisk),
     diskAddress: s.optional(CdRomAddress),
     isoType: s.readOnly(s.enumeration(['OTHER', 'GUEST_TOOLS', 'GUEST_CUSTOMIZATION'])),
   },
-  {
-    iamNoun: 'Virtual_Machine_CD_ROM',
-    title: 'CD-ROM',
-    derived: true,
-    internal: { vmExtId: s.uuid() },
-    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'cdRoms' },
-    rel: 'vmm:ahv:config:vm:cdrom',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-    sharesTagOf: 'vmExtId',
-  },
-)
+  iamNoun: 'Virtual_Machine_CD_ROM',
+  title: 'CD-ROM',
+  derived: true,
+  internal: { vmExtId: s.uuid() },
+  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'cdRoms' },
+  rel: 'vmm:ahv:config:vm:cdrom',
+  sharesTagOf: 'vmExtId',
+})
 
 export const CdRomInsertParams = s.object('vmm.v4.ahv.config.CdRomInsertParams', { backingInfo: s.optional(VmDisk) })
 
@@ -37,12 +33,12 @@ const change = { rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'req
 const setting = { of: CdRom, roles: vmWriters, rateLimit: vmMutationRate } as const
 
 export const cdRomOperations = {
-  listCdRomsByVmId: list('/ahv/config/vms/{vmExtId}/cd-roms', CdRom, { ...view, rateLimit: listRate }),
+  listCdRomsByVmId: list('/ahv/config/vms/{vmExtId}/cd-roms', CdRom, view),
   createCdRom: create('/ahv/config/vms/{vmExtId}/cd-roms', CdRom, {
     ...change,
     roles: [...vmWriters, 'Management Connector'],
   }),
-  getCdRomById: get('/ahv/config/vms/{vmExtId}/cd-roms/{extId}', CdRom, { ...view, rateLimit: getRate }),
+  getCdRomById: get('/ahv/config/vms/{vmExtId}/cd-roms/{extId}', CdRom, view),
   deleteCdRomById: remove('/ahv/config/vms/{vmExtId}/cd-roms/{extId}', CdRom, { ...change, roles: vmWriters }),
   insertCdRomById: action('/ahv/config/vms/{vmExtId}/cd-roms/{extId}/$actions/insert', {
     ...change,

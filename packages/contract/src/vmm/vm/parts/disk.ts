@@ -3,7 +3,7 @@ import { action, create, get, list, remove, resource, update } from '../../../op
 import type { RoleName } from '../../../roles.ts'
 import * as s from '../../../schema.ts'
 import { StorageClusterReference, StorageContainerReference, VmReference } from '../../references.ts'
-import { getRate, listRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
+import { vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
 
 /** Default bus: SCSI. Default index: the lowest free one. */
 export const DiskAddress = s.object('vmm.v4.ahv.config.DiskAddress', {
@@ -59,9 +59,9 @@ export const VmDisk = s.object('vmm.v4.ahv.config.VmDisk', {
   diskSizeBytes: s.optional(s.integer({ minimum: 1 })),
   dataSource: s.optional(DataSource),
   storageContainer: s.optional(StorageContainerReference),
-  storageConfig: s.optional(
-    s.object('vmm.v4.ahv.config.VmDiskStorageConfig', { isFlashModeEnabled: s.optional(s.boolean()) }),
-  ),
+  storageConfig: s.optionalObject('vmm.v4.ahv.config.VmDiskStorageConfig', {
+    isFlashModeEnabled: s.optional(s.boolean()),
+  }),
   isMigrationInProgress: s.readOnly(s.boolean()),
   vmDiskHydrationInfo: s.readOnly(
     s.object('vmm.v4.ahv.config.DiskHydrationInfo', {
@@ -75,31 +75,28 @@ export const ADSFVolumeGroupReference = s.object('vmm.v4.ahv.config.ADSFVolumeGr
   volumeGroupExtId: s.referenceTo('VolumeGroup'),
 })
 
-export const Disk = resource(
-  'vmm.v4.ahv.config.Disk',
-  {
+export const Disk = resource('vmm.v4.ahv.config.Disk', {
+  fields: {
     backingInfo: s.optional(s.oneOf(VmDisk, ADSFVolumeGroupReference)),
     diskAddress: s.optional(DiskAddress),
     customAttributes: s.optional(customAttributes()),
   },
-  {
-    kind: 'VirtualMachineDisk',
-    title: 'disk',
-    derived: true,
-    internal: { vmExtId: s.uuid() },
-    parent: {
-      param: 'vmExtId',
-      kind: 'Vm',
-      field: 'vmExtId',
-      listedIn: 'disks',
-      // A disk that is a volume group.
-      orRowOf: 'VolumeGroupAttachment',
-    },
-    rel: 'vmm:ahv:config:vm:disk',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-    sharesTagOf: 'vmExtId',
+  iamNoun: 'Virtual_Machine_Disk',
+  kind: 'VirtualMachineDisk',
+  title: 'disk',
+  derived: true,
+  internal: { vmExtId: s.uuid() },
+  parent: {
+    param: 'vmExtId',
+    kind: 'Vm',
+    field: 'vmExtId',
+    listedIn: 'disks',
+    // A disk that is a volume group.
+    orRowOf: 'VolumeGroupAttachment',
   },
-)
+  rel: 'vmm:ahv:config:vm:disk',
+  sharesTagOf: 'vmExtId',
+})
 
 const readers: readonly RoleName[] = [...vmReaders, 'Backup Admin', 'Management Connector']
 const provisioners: readonly RoleName[] = [
@@ -117,9 +114,9 @@ const change = { rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'req
 const setting = { of: Disk, roles: vmWriters, rateLimit: vmMutationRate } as const
 
 export const diskOperations = {
-  listDisksByVmId: list('/ahv/config/vms/{vmExtId}/disks', Disk, { ...view, rateLimit: listRate }),
+  listDisksByVmId: list('/ahv/config/vms/{vmExtId}/disks', Disk, view),
   createDisk: create('/ahv/config/vms/{vmExtId}/disks', Disk, { ...change, roles: provisioners }),
-  getDiskById: get('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, { ...view, rateLimit: getRate }),
+  getDiskById: get('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, view),
   updateDiskById: update('/ahv/config/vms/{vmExtId}/disks/{extId}', Disk, {
     ...change,
     roles: [...vmWriters, 'Management Connector'],

@@ -1,7 +1,7 @@
 /** Source: catalogue vmm.json; behaviour vmm.md 1.5, 2, operation-roles.tsv. */
 import { create, get, list, remove, resource } from '../../../operation.ts'
 import * as s from '../../../schema.ts'
-import { getRate, listRate, vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
+import { vmMutationRate, vmReaders, vmWriters } from '../../roles.ts'
 
 export const SBDF = s.object('vmm.v4.ahv.config.SBDF', {
   segment: s.readOnly(s.integer()),
@@ -10,9 +10,8 @@ export const SBDF = s.object('vmm.v4.ahv.config.SBDF', {
   func: s.readOnly(s.integer()),
 })
 
-export const Gpu = resource(
-  'vmm.v4.ahv.config.Gpu',
-  {
+export const Gpu = resource('vmm.v4.ahv.config.Gpu', {
+  fields: {
     mode: s.optional(s.enumeration(['PASSTHROUGH_GRAPHICS', 'PASSTHROUGH_COMPUTE', 'VIRTUAL'])),
     vendor: s.optional(s.enumeration(['NVIDIA', 'INTEL', 'AMD'])),
     deviceId: s.optional(s.integer()),
@@ -23,18 +22,15 @@ export const Gpu = resource(
     numVirtualDisplayHeads: s.readOnly(s.integer()),
     guestDriverVersion: s.readOnly(s.text({ maxLength: 128 })),
   },
-  {
-    iamNoun: 'Virtual_Machine_GPU',
-    kind: 'VirtualMachineGpu',
-    title: 'GPU',
-    derived: true,
-    internal: { vmExtId: s.uuid() },
-    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'gpus' },
-    rel: 'vmm:ahv:config:vm:gpu',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-    sharesTagOf: 'vmExtId',
-  },
-)
+  iamNoun: 'Virtual_Machine_GPU',
+  kind: 'VirtualMachineGpu',
+  title: 'GPU',
+  derived: true,
+  internal: { vmExtId: s.uuid() },
+  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'gpus' },
+  rel: 'vmm:ahv:config:vm:gpu',
+  sharesTagOf: 'vmExtId',
+})
 
 const view = { roles: vmReaders } as const
 const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required', requestId: 'required' } as const
@@ -42,8 +38,8 @@ const change = { roles: vmWriters, rateLimit: vmMutationRate, ifMatch: 'required
 const gpus = '/ahv/config/vms/{vmExtId}/gpus'
 
 export const gpuOperations = {
-  listGpusByVmId: list(gpus, Gpu, { ...view, rateLimit: listRate, filter: ['extId', 'mode', 'vendor'] }),
+  listGpusByVmId: list(gpus, Gpu, { ...view, filter: ['extId', 'mode', 'vendor'] }),
   createGpu: create(gpus, Gpu, change),
-  getGpuById: get(`${gpus}/{extId}`, Gpu, { ...view, rateLimit: getRate }),
+  getGpuById: get(`${gpus}/{extId}`, Gpu, view),
   deleteGpuById: remove(`${gpus}/{extId}`, Gpu, change),
 }

@@ -14,7 +14,7 @@ import {
   NicProfileReference,
   SubnetReference,
 } from '../../references.ts'
-import { getRate, listRate, vmMutationRate, vmReaders, vmSlowMutationRate, vmWriters } from '../../roles.ts'
+import { vmMutationRate, vmReaders, vmSlowMutationRate, vmWriters } from '../../roles.ts'
 
 /** Unicast; stored in lower case. */
 export const macAddress = () => s.text({ pattern: '^(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$' })
@@ -82,25 +82,20 @@ export const DpOffloadNicNetworkInfo = s.object('vmm.v4.ahv.config.DpOffloadNicN
   ipv6Info: s.readOnly(Ipv6Info),
 })
 
-export const Nic = resource(
-  'vmm.v4.ahv.config.Nic',
-  {
+export const Nic = resource('vmm.v4.ahv.config.Nic', {
+  fields: {
     backingInfo: s.optional(EmulatedNic),
     networkInfo: s.optional(NicNetworkInfo),
     nicBackingInfo: s.optional(s.oneOf(VirtualEthernetNic, SriovNic, DpOffloadNic)),
     nicNetworkInfo: s.optional(s.oneOf(SriovNicNetworkInfo, VirtualEthernetNicNetworkInfo, DpOffloadNicNetworkInfo)),
   },
-  {
-    iamNoun: 'Virtual_Machine_NIC',
-    title: 'NIC',
-    derived: true,
-    internal: { vmExtId: s.uuid() },
-    parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'nics' },
-    rel: 'vmm:ahv:config:vm:nic',
-    notFound: 'VMM_ENTITY_NOT_FOUND',
-    sharesTagOf: 'vmExtId',
-  },
-)
+  iamNoun: 'Virtual_Machine_NIC',
+  derived: true,
+  internal: { vmExtId: s.uuid() },
+  parent: { param: 'vmExtId', kind: 'Vm', field: 'vmExtId', listedIn: 'nics' },
+  rel: 'vmm:ahv:config:vm:nic',
+  sharesTagOf: 'vmExtId',
+})
 
 export const AssignIpParams = s.object('vmm.v4.ahv.config.AssignIpParams', {
   /** Default: the lowest free address of the pools. */
@@ -128,11 +123,10 @@ const nics = '/ahv/config/vms/{vmExtId}/nics'
 export const nicOperations = {
   listNicsByVmId: list(nics, Nic, {
     ...view,
-    rateLimit: listRate,
     filter: ['extId', 'networkInfo/subnet/extId', 'nicNetworkInfo/subnet/extId'],
   }),
   createNic: create(nics, Nic, change),
-  getNicById: get(`${nics}/{extId}`, Nic, { ...view, rateLimit: getRate }),
+  getNicById: get(`${nics}/{extId}`, Nic, view),
   updateNicById: update(`${nics}/{extId}`, Nic, change),
   deleteNicById: remove(`${nics}/{extId}`, Nic, change),
   assignIpById: action(`${nics}/{extId}/$actions/assign-ip`, {

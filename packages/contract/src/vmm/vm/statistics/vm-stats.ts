@@ -35,11 +35,11 @@ export const VmStatsTuple = s.object('vmm.v4.ahv.stats.VmStatsTuple', {
   `),
 })
 
-export const VmStats = resource(
-  'vmm.v4.ahv.stats.VmStats',
-  { stats: s.optional(s.arrayOf(VmStatsTuple)) },
-  { title: 'VM statistics', derived: true, notFound: 'VMM_ENTITY_NOT_FOUND' },
-)
+export const VmStats = resource('vmm.v4.ahv.stats.VmStats', {
+  fields: { stats: s.optional(s.arrayOf(VmStatsTuple)) },
+  title: 'VM statistics',
+  derived: true,
+})
 
 const selectable = ['extId', 'links', 'stats', 'tenantId', ...pathsOf(VmStatsTuple)]
 const filterable = pathsOf(VmStatsTuple, ['timestamp', 'physicalMemoryAllocatedBytes'])

@@ -2,9 +2,9 @@
  * Alerts of clusters: conditions that need a person. An alert is open while its condition lasts; its opening and its closing are
  * notices, which every receiver gets once. Source: behaviour clustermgmt.md 1.12, 3.
  */
+
 import { type EntityOf, enumeration, optional, resource, text, timestamp, uuid } from '@hyperplane/contract'
-import type { ScheduleContext } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import type { ScheduleContext } from '../../context.ts'
 
 interface AlertType {
   /** Receivers recognise the alert by it: it never changes. */
@@ -38,23 +38,22 @@ const fields = {
   openedAt: timestamp(),
 }
 
-export const OpenAlert = resource('internal.v1.clustermgmt.OpenAlert', fields, {
-  title: 'open alert',
+export const OpenAlert = resource('internal.v1.clustermgmt.OpenAlert', {
+  fields,
   indexed: ['clusterExtId'],
   unique: [{ fields: ['type', 'entityExtId'] }],
   ofCluster: { by: 'clusterExtId' },
 })
 
 /** Kept as long as statistics, whose scores of health it changes. */
-export const ClosedAlert = resource(
-  'internal.v1.clustermgmt.ClosedAlert',
-  { ...fields, closedAt: timestamp() },
-  { title: 'closed alert', indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
-)
+export const ClosedAlert = resource('internal.v1.clustermgmt.ClosedAlert', {
+  fields: { ...fields, closedAt: timestamp() },
+  indexed: ['clusterExtId'],
+  ofCluster: { by: 'clusterExtId' },
+})
 
-export const AlertNotice = resource(
-  'internal.v1.clustermgmt.AlertNotice',
-  {
+export const AlertNotice = resource('internal.v1.clustermgmt.AlertNotice', {
+  fields: {
     ...fields,
     receiver: text(),
     alertExtId: uuid(),
@@ -62,12 +61,9 @@ export const AlertNotice = resource(
     /** World time of the change. */
     time: timestamp(),
   },
-  {
-    title: 'alert notice',
-    indexed: ['receiver'],
-    ofCluster: { stays: 'a notice is delivered within seconds' },
-  },
-)
+  indexed: ['receiver'],
+  ofCluster: { stays: 'a notice is delivered within seconds' },
+})
 
 export type Alert = EntityOf<typeof OpenAlert>
 export type Notice = EntityOf<typeof AlertNotice>
@@ -76,4 +72,4 @@ export type Notice = EntityOf<typeof AlertNotice>
  * Gets the notices of all clusters once, oldest first. They are removed after it has returned: a crash in between repeats them
  * under the same ids. It must return soon, because later notices wait for it.
  */
-export type AlertReceiver = (ctx: ScheduleContext<Drivers>, notices: readonly Notice[]) => Promise<void>
+export type AlertReceiver = (ctx: ScheduleContext, notices: readonly Notice[]) => Promise<void>

@@ -4,7 +4,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Transaction } from '../../../store/store.ts'
-import type { Schedule, ScheduleContext } from '../../context.ts'
+import { type Schedule, type ScheduleContext, together } from '../../context.ts'
 import { retentionSeconds } from '../../statistics/grid.ts'
 import {
   type Alert,
@@ -39,7 +39,8 @@ export const alertSchedules: readonly Schedule[] = [
   {
     name: 'clustermgmt.watch-failures',
     everySeconds: 10,
-    watch: ({ drivers, store }, changed) => [drivers.hardware.watch(changed), store.watch([Cluster, Host], changed)],
+    watch: ({ drivers, store }, changed) =>
+      together(drivers.hardware.watch(changed), store.watch([Cluster, Host], changed)),
     async run(ctx) {
       const { clusters, ignored } = await judgedClusters(ctx)
       await update(ctx, failureTypes, await failuresIn(ctx.store, ctx.drivers.hardware, clusters), ignored)

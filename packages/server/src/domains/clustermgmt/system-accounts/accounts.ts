@@ -25,9 +25,8 @@ const validMillis = 90 * 86_400_000
 export const adminId = seedId('user/admin')
 
 /** What is kept of an account whose password was changed or tried. The password of PC `admin` is that of the user. */
-export const SystemAccount = resource(
-  'internal.v1.clustermgmt.SystemAccount',
-  {
+export const SystemAccount = resource('internal.v1.clustermgmt.SystemAccount', {
+  fields: {
     clusterExtId: s.uuid(),
     passwordHash: s.optional(s.text()),
     /** The last five, newest first; none of them may be used again. */
@@ -38,8 +37,9 @@ export const SystemAccount = resource(
     failures: s.optional(s.arrayOf(s.timestamp())),
     lockedUntil: s.optional(s.timestamp()),
   },
-  { indexed: ['clusterExtId'], ofCluster: { by: 'clusterExtId' } },
-)
+  indexed: ['clusterExtId'],
+  ofCluster: { by: 'clusterExtId' },
+})
 export type AccountRow = EntityOf<typeof SystemAccount>
 
 /** Where an account is found again. */

@@ -4,19 +4,15 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { Reader, Transaction } from '../../../store/store.ts'
 
 /** Has the id of the node, from the request that adds it to a cluster until its task has ended. */
-export const NodeReservation = resource(
-  'internal.v1.clustermgmt.NodeReservation',
-  {
+export const NodeReservation = resource('internal.v1.clustermgmt.NodeReservation', {
+  fields: {
     taskExtId: uuid(),
     /** Absent: the cluster is being created. */
     clusterExtId: optional(uuid()),
   },
-  {
-    title: 'node reservation',
-    indexed: ['clusterExtId', 'taskExtId'],
-    ofCluster: { stays: 'the node is in no cluster yet' },
-  },
-)
+  indexed: ['clusterExtId', 'taskExtId'],
+  ofCluster: { stays: 'the node is in no cluster yet' },
+})
 
 /** @throws ApiError 409 naming the task that has reserved one of the nodes */
 export async function requireUnreserved(store: Reader, nodeUuids: readonly string[]): Promise<void> {

@@ -1,26 +1,26 @@
 /** Results of tasks, which clients fetch for a day. Source: behaviour clustermgmt.md 1.3 (fetchTaskResponse). */
+
 import { anything, integer, resource, type ValueOf } from '@hyperplane/contract'
 import { type TaskResponse, taskResponseType } from '@hyperplane/contract/clustermgmt/task-response'
 import { pathOf } from '../../../core/standard.ts'
 import type { Clock } from '../../../core/time/clock.ts'
-import type { Schedule } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import { compares } from '../../../odata/index.ts'
 import type { Transaction } from '../../../store/store.ts'
+import type { Schedule } from '../../context.ts'
 
 type Response = ValueOf<typeof TaskResponse>
 
 /** Has the id of the task. */
-export const TaskResult = resource(
-  'internal.v1.clustermgmt.TaskResult',
-  {
+export const TaskResult = resource('internal.v1.clustermgmt.TaskResult', {
+  fields: {
     taskResponseType,
     response: anything(),
     /** Milliseconds since 1970. */
     expiresAt: integer(),
   },
-  { title: 'task result', indexed: ['expiresAt'], ofCluster: { stays: 'it belongs to a task, which stays' } },
-)
+  indexed: ['expiresAt'],
+  ofCluster: { stays: 'it belongs to a task, which stays' },
+})
 
 /** Operations whose tasks always have a result. */
 export const operationsWithResult: ReadonlySet<string> = new Set([
@@ -40,7 +40,7 @@ export async function keepResult(
   await store.insert(TaskResult, { extId: taskExtId, taskResponseType: type, response, expiresAt })
 }
 
-export const forgetResults: Schedule<Drivers> = {
+export const forgetResults: Schedule = {
   name: 'clustermgmt.forget-task-results',
   everySeconds: 3600,
   onlyLastCounts: true,

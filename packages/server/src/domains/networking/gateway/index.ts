@@ -68,7 +68,7 @@ const locals = lifecycle<GatewayEntity, GatewayBody, Placement>(Gateway, {
   async task({ store }, entity) {
     const vpc = await store.get(Vpc, vpcOf(entity) ?? '')
     return {
-      affected: vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel! }],
+      affected: vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel }],
       clusterExtIds: [clusterOf(entity)],
     }
   },

@@ -5,10 +5,16 @@
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
-import { DriverError } from '../../../core/tasks/define-task.ts'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask, type RecordContext, type StepContext } from '../../context.ts'
+import { startingTasks } from '../../../core/time/schedules.ts'
+import {
+  DriverError,
+  defineTask,
+  type RecordContext,
+  type Schedule,
+  type ScheduleContext,
+  type StepContext,
+  together,
+} from '../../context.ts'
 import { closedBecause } from '../../scheduling/host-state.ts'
 import { holdNode, releaseNodes } from '../../scheduling/manager-nodes.ts'
 import { allocationsOf, giveBack } from '../../scheduling/scheduler.ts'
@@ -26,10 +32,11 @@ interface Found extends Leaving {
   readonly staysOnHost: boolean
 }
 
-export const moveGateways: Schedule<Drivers> = {
+export const moveGateways: Schedule = {
   name: 'networking.move-gateways',
   everySeconds: 5,
-  watch: ({ drivers, store }, changed) => [drivers.hardware.watch(changed), store.watch([Host, Gateway], changed)],
+  watch: ({ drivers, store }, changed) =>
+    together(drivers.hardware.watch(changed), store.watch([Host, Gateway], changed)),
   async run(ctx) {
     let isWaiting = false
     for (const gateway of await ctx.store.find(Gateway)) {
@@ -42,7 +49,7 @@ export const moveGateways: Schedule<Drivers> = {
 
 /** Undefined: the appliance runs on a host on which it may stay. */
 async function leavingOf(
-  { drivers: { hardware, networkFabric }, store }: ScheduleContext<Drivers>,
+  { drivers: { hardware, networkFabric }, store }: ScheduleContext,
   gateway: GatewayEntity,
 ): Promise<Found | undefined> {
   const { change, extId, vmReference } = gateway
@@ -57,7 +64,7 @@ async function leavingOf(
 }
 
 /** @returns false when it has to wait for a task of the gateway, or for room on another host */
-async function accept(ctx: ScheduleContext<Drivers>, { isMovable, staysOnHost, ...leaving }: Found): Promise<boolean> {
+async function accept(ctx: ScheduleContext, { isMovable, staysOnHost, ...leaving }: Found): Promise<boolean> {
   const { extId, fromHostExtId } = leaving
   if (ctx.runner.queueLength(extId) > 0) return false
   let isAccepted = false
@@ -68,7 +75,7 @@ async function accept(ctx: ScheduleContext<Drivers>, { isMovable, staysOnHost, .
     await startTask(isMovable ? migrateGateway : recoverGateway, leaving, {
       operation: isMovable ? 'kGatewayMigrate' : 'kGatewayRecover',
       description: `${isMovable ? 'Migrate' : 'Recover'} gateway ${gateway.name}`,
-      affected: [{ extId, name: gateway.name, rel: Gateway.rel! }],
+      affected: [{ extId, name: gateway.name, rel: Gateway.rel }],
       clusterExtIds: [clusterOf(gateway)],
       locks: [extId],
       background: true,
@@ -119,7 +126,6 @@ export const migrateGateway = defineTask<Leaving>({
     },
     {
       name: 'move',
-      progress: 100,
       isIrreversible: true,
       run: async (ctx, input) => {
         const gateway = await storedOf(ctx, input)
@@ -171,12 +177,7 @@ export const recoverGateway = defineTask<Leaving>({
       },
       record: async (ctx, input) => observe(ctx, input, 'RECOVERY_COMPLETED'),
     },
-    {
-      name: 'confirm',
-      progress: 100,
-      seconds: [2, 4],
-      record: async (ctx, input) => observe(ctx, input, undefined),
-    },
+    { name: 'confirm', seconds: [2, 4], record: async (ctx, input) => observe(ctx, input, undefined) },
   ],
 })
 

@@ -35,8 +35,8 @@ export async function upgrade(ctx: WriteContext<GatewayEntity>): Promise<TaskSta
       operation: 'kGatewayUpgrade',
       description: `Upgrade gateway ${name}`,
       affected: [
-        { extId, name, rel: Gateway.rel! },
-        ...(vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel! }]),
+        { extId, name, rel: Gateway.rel },
+        ...(vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel }]),
       ],
       clusterExtIds: [clusterOf(gateway)],
       locks: [extId],
@@ -84,7 +84,6 @@ export const upgradeGateway = defineTask<Upgrade>({
     },
     {
       name: 'delete old image',
-      progress: 100,
       seconds: [2, 5],
       run: async (ctx, input) => {
         const gateway = await storedOf(ctx, input)

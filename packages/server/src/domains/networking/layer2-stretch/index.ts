@@ -8,7 +8,7 @@ import { textOf } from '../../../core/ip-address.ts'
 import type { Reader } from '../../../store/store.ts'
 import { planOf } from '../../addressing/address-plan.ts'
 import { leasesOf, releaseHolder, textOfLease } from '../../addressing/leases.ts'
-import { type Broken, implement, type WriteContext } from '../../context.ts'
+import { type Broken, bodyRules, implement, type WriteContext } from '../../context.ts'
 import { rowsOf } from '../../invariants/rule.ts'
 import { limit } from '../../limits.ts'
 import { lifecycle, refuseBeyond } from '../lifecycle.ts'
@@ -67,8 +67,8 @@ const stretches = lifecycle<StretchEntity, StretchBody, StretchReferences>(Layer
     const gateways = await store.getMany(Gateway, [localGatewayReference, remoteGatewayReference])
     return {
       affected: [
-        { extId: subnetExtId, name: subnet!.name, rel: Subnet.rel! },
-        ...gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel! })),
+        { extId: subnetExtId, name: subnet!.name, rel: Subnet.rel },
+        ...gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel })),
       ],
       // An update of a remote gateway programs its stretches.
       locks: connection === undefined ? gateways.map(({ extId }) => extId) : [connection.extId],
@@ -88,10 +88,7 @@ export const layer2Stretch = implement(
     deleteLayer2StretchById: stretches.remove,
   },
   {
-    rules: {
-      createLayer2Stretch: ({ body }) => stretchFaults(body),
-      updateLayer2StretchById: ({ body }) => stretchFaults(body),
-    },
+    rules: bodyRules('createLayer2Stretch, updateLayer2StretchById', stretchFaults),
     prepare: { createLayer2Stretch: (ctx, { body }) => readRemoteEnd(ctx, body) },
     tasks: stretches.tasks,
     present: [[Layer2Stretch, presentStretches]],

@@ -70,10 +70,7 @@ const switches = lifecycle<SwitchEntity, SwitchBody, SwitchReferences>(VirtualSw
     const { extId, hosts } = entity.clusters[0] as SwitchCluster
     const hostExtIds = new Set([...hosts, ...(before?.clusters[0]?.hosts ?? [])].map((host) => host.extId))
     return {
-      affected: [
-        { extId, rel: Cluster.rel as string },
-        ...[...hostExtIds].map((host) => ({ extId: host, rel: Host.rel as string })),
-      ],
+      affected: [{ extId, rel: Cluster.rel }, ...[...hostExtIds].map((host) => ({ extId: host, rel: Host.rel }))],
       clusterExtIds: [extId],
       locks: [lockOf(extId)],
     }

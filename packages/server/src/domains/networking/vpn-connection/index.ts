@@ -44,7 +44,7 @@ const connections = lifecycle<ConnectionEntity, ConnectionBody, Ends>(VpnConnect
   async task(ctx, { localGatewayReference, remoteGatewayReference }) {
     const gateways = await ctx.store.getMany(Gateway, [localGatewayReference, remoteGatewayReference])
     return {
-      affected: gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel! })),
+      affected: gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel })),
       // An update of a gateway programs its tunnels.
       locks: gateways.map(({ extId }) => extId),
     }

@@ -1,6 +1,5 @@
 /** Restore: four subtasks; the last one replaces this store. Source: behaviour platform.md 9. */
-import { DriverError } from '../../../core/tasks/define-task.ts'
-import { defineTask, type Step, type TaskDefinition } from '../../context.ts'
+import { DriverError, defineTask, type Step, type TaskDefinition } from '../../context.ts'
 import { check, fetchAndCheck, load, type RestoreInput, switchStores } from './parts.ts'
 
 const parts = [

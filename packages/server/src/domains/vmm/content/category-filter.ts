@@ -1,6 +1,7 @@
 /** Entities that a filter selects by their categories. Source: behaviour vmm.md 1.9 (MATCH_ALL, MATCH_ANY). */
 import type { ValueOf } from '@hyperplane/contract'
 import type { ImagesFilter } from '@hyperplane/contract/vmm/content/category-filter'
+import type { CategoryAt } from '../policies/lifecycle.ts'
 
 export type CategoryFilter = ValueOf<typeof ImagesFilter>
 
@@ -17,3 +18,6 @@ interface Categorised {
 
 export const matchingClusters = (clusters: readonly Categorised[], filter: CategoryFilter): string[] =>
   clusters.filter(({ categories }) => carries(filter, new Set(categories))).map(({ extId }) => extId)
+
+export const categoriesOf = (path: string, { categoryExtIds }: CategoryFilter): CategoryAt[] =>
+  categoryExtIds.map((extId, index) => ({ path: `${path}/categoryExtIds[${index}]`, extId }))

@@ -7,11 +7,11 @@ import { ImagePlacementPolicy } from '@hyperplane/contract/vmm/content/image-pla
 import { derivedId } from '../../../core/ids/named-id.ts'
 import { pathOf } from '../../../core/standard.ts'
 import { unfinished } from '../../../core/tasks/task-row.ts'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
+import { startingTasks } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { and, anyOf, equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
-import { defineTask, type StepContext } from '../../context.ts'
+import { defineTask, type Schedule, type ScheduleContext, type StepContext, together } from '../../context.ts'
 import { requireImageRoom } from './image/image-space.ts'
 import {
   type ActivePolicy,
@@ -112,7 +112,6 @@ export const placeImage = defineTask<Placing>({
     },
     {
       name: 'remove copies',
-      progress: 100,
       run: async (ctx, { imageExtId }) => {
         for (const clusterExtId of listIn(ctx, 'store'))
           await ctx.drivers.contentSource.remove({ imageExtId, clusterExtId })
@@ -162,13 +161,11 @@ export async function placementTasks(store: Reader, policyExtId?: string): Promi
   return tasks.filter(concerns)
 }
 
-export const enforceImagePlacement: Schedule<Drivers> = {
+export const enforceImagePlacement: Schedule = {
   name: 'vmm.enforce-image-placement',
   everySeconds: 5,
-  watch: ({ drivers, store }, changed) => [
-    drivers.hardware.watch(changed),
-    store.watch([Image, ImagePlacementPolicy, Cluster], changed),
-  ],
+  watch: ({ drivers, store }, changed) =>
+    together(drivers.hardware.watch(changed), store.watch([Image, ImagePlacementPolicy, Cluster], changed)),
   async run(ctx) {
     const active = await activePolicies(ctx.store)
     if (active.length === 0) return
@@ -209,11 +206,11 @@ function inTurn<T>(misplaced: readonly T[], now: number): readonly T[] {
 }
 
 const startPlacing = (
-  ctx: ScheduleContext<Drivers>,
+  ctx: ScheduleContext,
   { image: { extId, name }, policies, clusterExtIds, cause }: Misplaced,
 ): Promise<void> =>
   startingTasks(ctx, async (_, startTask) => {
-    const policyRel = ImagePlacementPolicy.rel as string
+    const policyRel = ImagePlacementPolicy.rel
     await startTask(
       placeImage,
       { imageExtId: extId, cause },
@@ -221,7 +218,7 @@ const startPlacing = (
         operation,
         description: 'Enforce image placement',
         affected: [
-          { extId, name, rel: Image.rel as string },
+          { extId, name, rel: Image.rel },
           ...policies.map((policy) => ({ extId: policy.extId, name: policy.name, rel: policyRel })),
         ],
         locks: [extId],

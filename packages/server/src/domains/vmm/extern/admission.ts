@@ -3,10 +3,15 @@ import type { EntityOf } from '@hyperplane/contract'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import { rowWithId } from '../../../core/standard.ts'
-import { type AffectedEntity, DriverError, type TaskOptions } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
-import type { RecordContext, WriteContext } from '../../context.ts'
+import {
+  type AffectedEntity,
+  DriverError,
+  type RecordContext,
+  type TaskOptions,
+  type WriteContext,
+} from '../../context.ts'
 import { describedOperation, requireShortQueue } from '../admission.ts'
 
 export type ExternVmEntity = EntityOf<typeof ExternVm>
@@ -63,7 +68,7 @@ export async function endUnchanged(ctx: RecordContext, { vmExtId }: OfVm): Promi
 export const affectedVm = ({ extId, name }: ExternVmEntity): AffectedEntity => ({
   extId,
   ...(name === undefined ? {} : { name }),
-  rel: ExternVm.rel as string,
+  rel: ExternVm.rel,
 })
 
 export const taskOf = (operation: string, vm: ExternVmEntity): TaskOptions => ({

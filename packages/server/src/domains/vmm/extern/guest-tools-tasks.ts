@@ -121,7 +121,6 @@ export const insertIso = defineTask<Insert>({
     insertStep<Insert>(requireInsertable, false, 80),
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, input) => {
         const { nutanixGuestTools } = await present(ctx.store, input.vmExtId)
         const { capabilities } = input
@@ -178,7 +177,6 @@ export const installTools = defineTask<Install>({
     rebootStep,
     {
       name: 'eject',
-      progress: 100,
       run: (ctx, { vmExtId }) => ctx.drivers.externalHypervisor.ejectToolsIso(vmExtId),
       record: async (ctx, input, outside: OutsideVm) => {
         const { nutanixGuestTools } = await present(ctx.store, input.vmExtId)
@@ -209,7 +207,6 @@ export const upgradeTools = defineTask<WithReboot>({
     rebootStep,
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, input) => {
         const { nutanixGuestTools } = await present(ctx.store, input.vmExtId)
         const tools = { ...(nutanixGuestTools as Tools | undefined), version: newestVersion }
@@ -238,7 +235,6 @@ export const uninstallTools = defineTask<OfVm>({
     },
     {
       name: 'clear',
-      progress: 100,
       record: async (ctx, input) => {
         if ((await ctx.store.get(ExternVm, input.vmExtId)) !== undefined) await setTools(ctx, input, undefined)
       },
@@ -257,7 +253,6 @@ export const updateTools = defineTask<Update>({
   steps: [
     {
       name: 'apply',
-      progress: 100,
       seconds: [0.5, 1],
       run: async (ctx, { vmExtId, isEnabled }) => {
         requireConnected(ctx, await present(ctx.store, vmExtId))
@@ -282,7 +277,6 @@ export const rebootForToolsTask = defineTask<OfVm>({
   steps: [
     {
       name: 'signal and wait',
-      progress: 100,
       // A VM that is OFF, or has booted since the setup, needs no reboot.
       acts: async (ctx, { vmExtId }) => {
         const vm = await present(ctx.store, vmExtId)

@@ -6,7 +6,7 @@ import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import type { ExternalInventory, OutsideVm } from '../../../drivers/external-hypervisor.ts'
 import type { Transaction } from '../../../store/store.ts'
-import type { RecordContext, Schedule } from '../../context.ts'
+import { type RecordContext, type ScheduleContext, together } from '../../context.ts'
 import type { ExternVmEntity, OfVm } from './admission.ts'
 
 const pollSeconds = 30
@@ -14,14 +14,12 @@ const pollSeconds = 30
 /** Fields that change all the time: a change of these alone does not change the entity tag. */
 const observed = ['host', 'nics'] as const
 
-export const pollInventory: Schedule = {
+export const pollInventory = {
   name: 'vmm.poll-external-inventory',
   everySeconds: pollSeconds,
-  watch: ({ drivers, store }, changed) => [
-    drivers.externalHypervisor.watch(changed),
-    store.watch([Host, ExternVm], changed),
-  ],
-  async run({ drivers, store, tenantId }) {
+  watch: ({ drivers, store }: ScheduleContext, changed: () => void) =>
+    together(drivers.externalHypervisor.watch(changed), store.watch([Host, ExternVm], changed)),
+  async run({ drivers, store, tenantId }: ScheduleContext): Promise<void> {
     const clusters = new Set((await store.find(Cluster)).map(({ extId }) => extId))
     const inventories = (await drivers.externalHypervisor.inventory()).filter((one) => clusters.has(one.clusterExtId))
     const known = await store.find(ExternVm)

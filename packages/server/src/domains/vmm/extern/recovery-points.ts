@@ -92,7 +92,6 @@ export const makeExternPoint = defineTask<Making>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, input) => {
         const vm = await present(ctx.store, input.vmExtId)
         const taken = ctx.outputs['snapshot'] as TakenSnapshot
@@ -152,10 +151,6 @@ export const removeExternPoint = defineTask<{ readonly pointExtId: string }>({
       },
       isIrreversible: true,
     },
-    {
-      name: 'remove row',
-      progress: 100,
-      record: (ctx, { pointExtId }) => ctx.store.remove(VmRecoveryPoint, pointExtId),
-    },
+    { name: 'remove row', record: (ctx, { pointExtId }) => ctx.store.remove(VmRecoveryPoint, pointExtId) },
   ],
 })

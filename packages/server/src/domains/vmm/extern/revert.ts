@@ -63,7 +63,6 @@ export const revert = defineTask<Revert>({
     },
     {
       name: 'mirror',
-      progress: 100,
       record: async (ctx, input) => {
         const { vm, renewedNicExtIds } = ctx.outputs['wait for state'] as RevertedVm
         for (const extId of renewedNicExtIds)

@@ -76,11 +76,7 @@ const changePower = defineTask<Input>({
         ctx.drivers.externalHypervisor.changePower(vmExtId, action.change, ctx.callKey),
       isIrreversible: true,
     },
-    {
-      name: 'mirror',
-      progress: 100,
-      record: (ctx, input) => mirrorAndTouch(ctx, input, ctx.outputs['wait for state'] as OutsideVm),
-    },
+    { name: 'mirror', record: (ctx, input) => mirrorAndTouch(ctx, input, ctx.outputs['wait for state'] as OutsideVm) },
   ],
   onUndone: endUnchanged,
 })

@@ -8,9 +8,8 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { VpcVirtualSwitchMapping } from '@hyperplane/contract/networking/vpc-virtual-switch-mapping'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import { startingTasks } from '../../../core/time/schedules.ts'
+import { defineTask, type Schedule, type ScheduleContext, together } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { carriesOneOf } from '../../scheduling/policy-selection.ts'
 import { giveBackElsewhere, reserve } from '../../scheduling/scheduler.ts'
@@ -95,7 +94,6 @@ export const migrateViolator = defineTask<Migration>({
     moveStep('reserve', 95, 10),
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { vmExtId }) => {
         const hostExtId = movedTo(ctx)
         if (hostExtId !== undefined) await recordMove(ctx, vmExtId, hostExtId)
@@ -107,17 +105,19 @@ export const migrateViolator = defineTask<Migration>({
 /** In one run; the next one starts the others. */
 const mostStarted = 32
 
-export const enforcePolicies: Schedule<Drivers> = {
+export const enforcePolicies: Schedule = {
   name: 'vmm.enforce-policies',
   everySeconds: 60,
-  watch: ({ drivers, store }, changed) => [
-    drivers.hardware.watch(changed),
-    drivers.hypervisor.watchVmGroups(changed),
-    store.watch(
-      [Vm, Host, HostAllocation, Subnet, VirtualSwitch, VpcVirtualSwitchMapping, ...enforced.map(({ kind }) => kind)],
-      changed,
-    ),
-  ],
+  watch({ drivers, store }, changed) {
+    return together(
+      drivers.hardware.watch(changed),
+      drivers.hypervisor.watchVmGroups(changed),
+      store.watch(
+        [Vm, Host, HostAllocation, Subnet, VirtualSwitch, VpcVirtualSwitchMapping, ...enforced.map(({ kind }) => kind)],
+        changed,
+      ),
+    )
+  },
   async run(ctx) {
     const { moves, hasPending } = await findMoves(ctx)
     const idle = moves.filter(({ vm }) => ctx.runner.queueLength(vm.extId) === 0)
@@ -127,7 +127,7 @@ export const enforcePolicies: Schedule<Drivers> = {
   },
 }
 
-const startMigration = (ctx: ScheduleContext<Drivers>, vm: VmEntity): Promise<void> =>
+const startMigration = (ctx: ScheduleContext, vm: VmEntity): Promise<void> =>
   startingTasks(ctx, async (_, startTask) => {
     await startTask(migrateViolator, { vmExtId: vm.extId }, { ...migrationOf(vm), background: true })
   })
@@ -138,7 +138,7 @@ export const liveMigration = 'VmLiveMigrate'
 export const migrationOf = (vm: Pick<VmEntity, 'extId'> & Partial<VmEntity>) => ({
   operation: liveMigration,
   description: 'VM Live Migrate',
-  affected: [{ extId: vm.extId, rel: Vm.rel as string, ...(vm.name === undefined ? {} : { name: vm.name }) }],
+  affected: [{ extId: vm.extId, rel: Vm.rel, ...(vm.name === undefined ? {} : { name: vm.name }) }],
   ...(vm.cluster?.extId === undefined ? {} : { clusterExtIds: [vm.cluster.extId] }),
   appName: 'vmm',
 })

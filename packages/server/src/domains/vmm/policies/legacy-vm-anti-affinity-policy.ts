@@ -20,7 +20,6 @@ const removeGroup = defineTask<{ readonly extId: string }>({
   steps: [
     {
       name: 'remove group',
-      progress: 100,
       run: (ctx, { extId }) => ctx.drivers.hypervisor.removeVmGroup(extId),
       // No undo: the group is no longer known.
       isIrreversible: true,

@@ -1,12 +1,13 @@
 /**
  * Creation, update and deletion of policies: each is a task with one step, which stores. Compliance and enforcement
- * follow from the stored policies. Source: behaviour vmm.md 1.0 (names), 1.12, 1.13, 1.16, 3.9.
+ * follow from the stored policies. Source: behaviour vmm.md 1.0 (names), 1.9, 1.10, 1.12, 1.13, 1.16, 3.9.
  */
 import type { AnyResource, BodyOf, EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
 import { ApiError } from '../../../core/api-error.ts'
+import type { Caller } from '../../../core/caller.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import { notFound } from '../../../core/standard.ts'
+import { notFound, rowWithId } from '../../../core/standard.ts'
 import { created, replaced } from '../../../core/updates.ts'
 import type { Services } from '../../../core/world.ts'
 import type { Reader } from '../../../store/store.ts'
@@ -17,16 +18,18 @@ import { nameFaults } from '../vm/rules.ts'
 
 export interface PolicySort<R extends AnyResource> {
   readonly kind: R
-  /** Ends the names of the tasks: `vm-anti-affinity-policy`. */
-  readonly stem: string
   readonly maximum: Limit
-  /** The field that names the user of the last change. */
-  readonly changedBy: 'lastUpdatedBy' | 'updatedBy'
+  /** Fields that name the user of the creation. */
+  readonly createdBy: (caller: Caller) => object
+  /** Fields that name the user of the last change. */
+  readonly changedBy: (caller: Caller) => object
+  readonly timeOfChange: 'lastUpdateTime' | 'updateTime'
+  /** Fields that only tasks of other operations change. */
+  readonly keeps?: readonly string[]
   /** Every category that the policy names, by its path in the body. */
   readonly categoriesIn: (policy: BodyOf<R>) => readonly CategoryAt[]
 }
 
-type AnySort = Pick<PolicySort<AnyResource>, 'kind' | 'maximum' | 'stem'>
 type Policy = EntityOf<AnyResource> & Named
 type Body = Pick<Named, 'name'>
 
@@ -45,26 +48,34 @@ export const categoriesAt = (
   references: readonly { readonly extId?: string | undefined }[],
 ): CategoryAt[] => references.map(({ extId }, index) => ({ path: `${path}[${index}]/extId`, extId }))
 
+/** Options of policies whose fields `createdBy` and `field` are references to users. */
+export const authoredIn = (field: 'lastUpdatedBy' | 'updatedBy') => ({
+  createdBy: ({ extId }: Caller) => ({ createdBy: { extId }, [field]: { extId } }),
+  changedBy: ({ extId }: Caller) => ({ [field]: { extId } }),
+  timeOfChange: 'updateTime' as const,
+})
+
 /** Policies that are still being created do not count, so their tasks ask again. @throws ApiError VMM_LIMIT_EXCEEDED */
 async function requirePlace(
   ctx: { readonly store: Reader; readonly services: Pick<Services, 'limits'> },
-  kind: AnyResource,
-  maximum: Limit,
+  { kind, maximum }: Pick<PolicySort<AnyResource>, 'kind' | 'maximum'>,
 ): Promise<void> {
   const [found, most] = [(await ctx.store.count(kind)) + 1, limitOf(ctx, maximum)]
-  if (found > most) throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: plural(kind.title), maximum: most, found })
+  if (found > most)
+    throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: kind.title.replace(/y$/, 'ies'), maximum: most, found })
 }
 
-function tasksOf({ kind, stem, maximum }: AnySort, categoriesIn: (policy: object) => readonly CategoryAt[]) {
+function tasksOf(sort: PolicySort<AnyResource>) {
+  const { kind, timeOfChange, keeps = [], categoriesIn } = sort
+  const stem = kind.title.toLowerCase().replaceAll(' ', '-')
   const createPolicy = defineTask<{ readonly extId: string }>({
     name: `vmm.create-${stem}`,
     cancelableUntil: 'store',
     steps: [
       {
         name: 'store',
-        progress: 100,
         record: async (ctx, { extId }) => {
-          await requirePlace(ctx, kind, maximum)
+          await requirePlace(ctx, sort)
           await ctx.store.publish(kind, extId)
         },
       },
@@ -77,18 +88,16 @@ function tasksOf({ kind, stem, maximum }: AnySort, categoriesIn: (policy: object
     steps: [
       {
         name: 'store',
-        progress: 100,
         record: async (ctx, { policy }) => {
+          const stored = await rowWithId(ctx.store, kind, policy.extId)
           // A category may have been deleted while the task was queued.
           const wanted = categoriesIn(policy)
-          const present = await ctx.store.getMany(
-            Category,
-            wanted.map(({ extId }) => extId as string),
-          )
-          const known = new Set(present.map(({ extId }) => extId))
+          const ids = wanted.map(({ extId }) => extId as string)
+          const known = new Set((await ctx.store.getMany(Category, ids)).map(({ extId }) => extId))
           const missing = wanted.find(({ extId }) => !known.has(extId as string))
           if (missing !== undefined) throw notFound(Category, missing.extId as string, missing.path)
-          await ctx.store.replace(kind, { ...policy, updateTime: ctx.clock.iso() })
+          const kept = Object.fromEntries(keeps.map((field) => [field, stored[field]]))
+          await ctx.store.replace(kind, { ...policy, ...kept, [timeOfChange]: ctx.clock.iso() })
         },
       },
     ],
@@ -96,26 +105,32 @@ function tasksOf({ kind, stem, maximum }: AnySort, categoriesIn: (policy: object
   const deletePolicy = defineTask<{ readonly extId: string }>({
     name: `vmm.delete-${stem}`,
     cancelableUntil: 'store',
-    steps: [{ name: 'store', progress: 100, record: (ctx, { extId }) => ctx.store.remove(kind, extId) }],
+    steps: [
+      {
+        name: 'store',
+        record: async (ctx, { extId }) => {
+          await rowWithId(ctx.store, kind, extId)
+          await ctx.store.remove(kind, extId)
+        },
+      },
+    ],
   })
   return { createPolicy, updatePolicy, deletePolicy }
 }
 
-export function lifecycleOf<R extends AnyResource>(sort: PolicySort<R>) {
-  const { stem, maximum, changedBy } = sort
-  const kind: AnyResource = sort.kind
-  // Called with bodies and entities of the kind only: the pipeline has checked them.
-  const categoriesIn = sort.categoriesIn as (policy: object) => readonly CategoryAt[]
-
-  const { createPolicy, updatePolicy, deletePolicy } = tasksOf({ kind, stem, maximum }, categoriesIn)
+export function lifecycleOf<R extends AnyResource>(options: PolicySort<R>) {
+  // Its functions are called with bodies and entities of the kind only: the pipeline has checked them.
+  const sort = options as unknown as PolicySort<AnyResource>
+  const { kind, createdBy, changedBy, timeOfChange, categoriesIn } = sort
+  const { createPolicy, updatePolicy, deletePolicy } = tasksOf(sort)
 
   return {
     tasks: [createPolicy, updatePolicy, deletePolicy],
 
     async create(ctx: WriteContext<undefined>, body: Body): Promise<TaskStarted> {
-      await requirePlace(ctx, kind, maximum)
-      const [now, by] = [ctx.clock.iso(), { extId: ctx.caller.extId }]
-      const written = { createTime: now, updateTime: now, createdBy: by, [changedBy]: by }
+      await requirePlace(ctx, sort)
+      const now = ctx.clock.iso()
+      const written = { createTime: now, [timeOfChange]: now, ...createdBy(ctx.caller) }
       const policy: Policy = { name: body.name, ...created(ctx, kind, body, written) }
       await ctx.store.insert(kind, policy, { pending: true })
       const task = await ctx.startTask(createPolicy, { extId: policy.extId }, taskOf('Create', kind, policy))
@@ -126,7 +141,7 @@ export function lifecycleOf<R extends AnyResource>(sort: PolicySort<R>) {
       const policy: Policy = {
         ...replaced(kind, ctx.target, body, ctx.version),
         name: body.name,
-        [changedBy]: { extId: ctx.caller.extId },
+        ...changedBy(ctx.caller),
       }
       const isNamesake = ({ extId, name }: EntityOf<AnyResource>): boolean =>
         extId !== policy.extId && String(name).toLowerCase() === policy.name.toLowerCase()
@@ -150,11 +165,9 @@ export function lifecycleOf<R extends AnyResource>(sort: PolicySort<R>) {
   }
 }
 
-const plural = (title: string): string => title.replace(/y$/, 'ies')
-
 /** Options of a task of one policy. `verb`: `Create`, `Re-enforce`. */
 export const taskOf = (verb: string, kind: AnyResource, { extId, name }: Named) => ({
-  operation: `${verb.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())}${kind.kind}`,
+  operation: verb.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()) + kind.objectType.replace(/.*\./, ''),
   description: `${verb} ${kind.title}`,
-  affected: [{ extId, name, rel: kind.rel as string }],
+  affected: [{ extId, name, rel: kind.rel }],
 })

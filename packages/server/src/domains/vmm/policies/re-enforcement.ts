@@ -47,7 +47,6 @@ export const reEnforcePolicy = defineTask<ReEnforcement>({
     },
     {
       name: 'report',
-      progress: 100,
       record: async (ctx, { policyExtId }) => {
         const left = (await statesNow(ctx, policyExtId)).filter(({ verdict }) => typeof verdict === 'object')
         if (left.length === 0) return

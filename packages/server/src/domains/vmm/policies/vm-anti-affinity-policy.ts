@@ -4,13 +4,13 @@ import {
   VmAntiAffinityPolicy,
   vmAntiAffinityPolicyOperations,
 } from '@hyperplane/contract/vmm/policies/vm-anti-affinity-policy'
-import { implement, parentOf, type ReadContext } from '../../context.ts'
+import { bodyRules, implement, parentOf, type ReadContext } from '../../context.ts'
 import { limit } from '../../limits.ts'
 import { antiAffinity } from './anti-affinity.ts'
 import { complianceOf, countsOf } from './compliance.ts'
 import { listStates } from './compliance-states.ts'
 import { enforcePolicies, migrateViolator } from './enforcement.ts'
-import { categoriesAt, lifecycleOf } from './lifecycle.ts'
+import { authoredIn, categoriesAt, lifecycleOf } from './lifecycle.ts'
 
 type Policy = EntityOf<typeof VmAntiAffinityPolicy>
 
@@ -18,9 +18,8 @@ const maximum = limit('vmAntiAffinityPolicies', 500)
 
 const policies = lifecycleOf({
   kind: VmAntiAffinityPolicy,
-  stem: 'vm-anti-affinity-policy',
   maximum,
-  changedBy: 'updatedBy',
+  ...authoredIn('updatedBy'),
   categoriesIn: ({ categories }) => categoriesAt('categories', categories),
 })
 
@@ -34,10 +33,7 @@ export const vmAntiAffinityPolicy = implement(
       listStates(ctx, antiAffinity, parentOf(ctx, 'vmAntiAffinityPolicyExtId', VmAntiAffinityPolicy), request),
   },
   {
-    rules: {
-      createVmAntiAffinityPolicy: ({ body }) => policies.bodyFaults(body),
-      updateVmAntiAffinityPolicyById: ({ body }) => policies.bodyFaults(body),
-    },
+    rules: bodyRules('createVmAntiAffinityPolicy, updateVmAntiAffinityPolicyById', policies.bodyFaults),
     tasks: [...policies.tasks, migrateViolator],
     present: [[VmAntiAffinityPolicy, presentPolicies]],
     limits: [maximum],

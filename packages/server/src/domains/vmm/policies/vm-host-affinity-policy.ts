@@ -5,13 +5,13 @@ import {
   VmHostAffinityPolicy,
   vmHostAffinityPolicyOperations,
 } from '@hyperplane/contract/vmm/policies/vm-host-affinity-policy'
-import { implement, parentOf, type ReadContext } from '../../context.ts'
+import { bodyRules, implement, parentOf, type ReadContext } from '../../context.ts'
 import { limit } from '../../limits.ts'
 import { idsOf } from '../../scheduling/policy-selection.ts'
 import { complianceOf, countsOf } from './compliance.ts'
 import { listStates } from './compliance-states.ts'
 import { hostAffinity } from './host-affinity.ts'
-import { categoriesAt, lifecycleOf, taskOf } from './lifecycle.ts'
+import { authoredIn, categoriesAt, lifecycleOf, taskOf } from './lifecycle.ts'
 import { reEnforcePolicy } from './re-enforcement.ts'
 
 type Policy = EntityOf<typeof VmHostAffinityPolicy>
@@ -20,9 +20,8 @@ const maximum = limit('vmHostAffinityPolicies', 500)
 
 const policies = lifecycleOf({
   kind: VmHostAffinityPolicy,
-  stem: 'vm-host-affinity-policy',
   maximum,
-  changedBy: 'lastUpdatedBy',
+  ...authoredIn('lastUpdatedBy'),
   categoriesIn: ({ vmCategories, hostCategories }) => [
     ...categoriesAt('vmCategories', vmCategories),
     ...categoriesAt('hostCategories', hostCategories),
@@ -44,10 +43,7 @@ export const vmHostAffinityPolicy = implement(
       listStates(ctx, hostAffinity, parentOf(ctx, 'vmHostAffinityPolicyExtId', VmHostAffinityPolicy), request),
   },
   {
-    rules: {
-      createVmHostAffinityPolicy: ({ body }) => policies.bodyFaults(body),
-      updateVmHostAffinityPolicyById: ({ body }) => policies.bodyFaults(body),
-    },
+    rules: bodyRules('createVmHostAffinityPolicy, updateVmHostAffinityPolicyById', policies.bodyFaults),
     tasks: [...policies.tasks, reEnforcePolicy],
     present: [[VmHostAffinityPolicy, presentPolicies]],
     limits: [maximum],

@@ -2,9 +2,8 @@
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import { rowWithId } from '../../../core/standard.ts'
-import type { AffectedEntity } from '../../../core/tasks/define-task.ts'
 import type { Reader } from '../../../store/store.ts'
-import type { RecordContext, WriteContext } from '../../context.ts'
+import type { AffectedEntity, RecordContext, WriteContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { describedOperation, requireShortQueue } from '../admission.ts'
@@ -49,7 +48,7 @@ export async function endUnchanged(ctx: RecordContext, { vmExtId }: OfVm): Promi
 export const affectedVm = (vm: Pick<VmEntity, 'extId' | 'name'>): AffectedEntity => ({
   extId: vm.extId,
   name: vm.name,
-  rel: Vm.rel as string,
+  rel: Vm.rel,
 })
 
 /** Options of every VM task. */

@@ -17,11 +17,11 @@ import { requireState } from './states.ts'
 const validMilliseconds = 5 * 60 * 1000
 
 /** The token itself is stored only with the task that issued it. */
-export const ConsoleToken = resource(
-  'internal.v1.vmm.ConsoleToken',
-  { vmExtId: uuid(), expiryTime: timestamp(), key: secret(text()) },
-  { indexed: ['vmExtId'], ofCluster: { by: 'vmExtId', partOf: 'Vm' } },
-)
+export const ConsoleToken = resource('internal.v1.vmm.ConsoleToken', {
+  fields: { vmExtId: uuid(), expiryTime: timestamp(), key: secret(text()) },
+  indexed: ['vmExtId'],
+  ofCluster: { by: 'vmExtId', partOf: 'Vm' },
+})
 
 /** Changes nothing of the VM: the entity tag stays, and the task does not wait for other tasks of the VM. */
 export async function generateConsoleToken(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
@@ -37,7 +37,6 @@ export const issueConsoleToken = defineTask<OfVm>({
   steps: [
     {
       name: 'issue',
-      progress: 100,
       record: async (ctx, { vmExtId }) => {
         await present(ctx.store, vmExtId, 'generate-console-token')
         await removeExpired(ctx.store, ctx.clock.iso())

@@ -87,14 +87,9 @@ export const removeVm = defineTask<OfVm>({
       seconds: [0.5, 1],
       run: async (ctx, { vmExtId }) => removeDisks(ctx, await present(ctx.store, vmExtId)),
     },
-    {
-      name: 'undefine',
-      progress: 90,
-      run: (ctx, { vmExtId }) => ctx.drivers.hypervisor.undefineVm(vmExtId),
-    },
+    { name: 'undefine', progress: 90, run: (ctx, { vmExtId }) => ctx.drivers.hypervisor.undefineVm(vmExtId) },
     {
       name: 'remove row',
-      progress: 100,
       record: async (ctx, { vmExtId }) => {
         await forgetConsoleTokens(ctx.store, vmExtId)
         await forgetPower(ctx.store, vmExtId)

@@ -60,7 +60,6 @@ export const leaveHost = defineTask<VmOfHost>({
     moveStep('reserve', 95, 10),
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, input) => {
         const target = movedTo(ctx)
         if (target !== undefined) {
@@ -88,7 +87,6 @@ export const moveToHost = defineTask<VmOfHost>({
     moveStep('reserve', 95, 10),
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, input) => {
         const target = movedTo(ctx)
         if (target !== undefined) await recordMove(ctx, input.vmExtId, target)

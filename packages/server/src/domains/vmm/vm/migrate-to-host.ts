@@ -73,7 +73,6 @@ export const migrateToHost = defineTask<ToHost>({
     moveStep('reserve', 95, 10),
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, input) => {
         const hostExtId = movedTo(ctx)
         if (hostExtId !== undefined) await recordMove(ctx, input.vmExtId, hostExtId)

@@ -9,7 +9,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { havingValue } from '../../../core/standard.ts'
 import { parseTime } from '../../../core/time/clock.ts'
 import type { UnaskedState } from '../../../drivers/hypervisor.ts'
-import type { Schedule, ScheduleContext } from '../../context.ts'
+import { type ScheduleContext, together } from '../../context.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { deleteIso } from './guest/customization.ts'
@@ -17,11 +17,12 @@ import { becomeOff, type Recording, setPower } from './power/power-state.ts'
 
 const silentMillis = 30_000
 
-export const observeDomains: Schedule = {
+export const observeDomains = {
   name: 'vmm.observe-domains',
   everySeconds: 10,
-  watch: ({ drivers }, changed) => [drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)],
-  async run(ctx) {
+  watch: ({ drivers }: ScheduleContext, changed: () => void) =>
+    together(drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)),
+  async run(ctx: ScheduleContext): Promise<void | 'again'> {
     const unasked = await ctx.drivers.hypervisor.unaskedStates()
     let isWaiting = false
     for (const extId of await suspects(ctx, unasked.keys())) {

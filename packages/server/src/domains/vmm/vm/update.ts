@@ -152,7 +152,6 @@ export const changeVm = defineTask<Change>({
     { name: 'store', progress: 90, record: storeChange },
     {
       name: 'remove unused files',
-      progress: 100,
       run: async (ctx) => {
         for (const extId of (ctx.outputs['store'] as Unused | undefined)?.unused ?? [])
           await ctx.drivers.hypervisor.deleteDisk(extId)

@@ -35,13 +35,12 @@ import { settled } from '../block-use.ts'
 import type { SimulatedUser } from '../directory.ts'
 import { outsideVms, switchedOutside } from '../external-hypervisor.ts'
 import { type BmcFact, bmcDigest, type ClusterFact, type ContainerFact } from '../hardware.ts'
-import { domainFacts } from '../hypervisor.ts'
+import { domainFacts, haltGuest } from '../hypervisor/facts.ts'
 import { fabricFacts } from '../network-fabric.ts'
 import { digestOf } from '../place-doors.ts'
 import { type RemoteFact, remoteSides } from '../remote-managers.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, type TargetKind } from './event.ts'
-import { haltGuest } from './guests.ts'
 
 export type FactKind = (typeof factKinds)[number]
 /** `any`: the schema of the kind has validated the value. */

@@ -1,9 +1,7 @@
 /** Guests that crash, hang or halt. Source: behaviour vmm.md 1.1 (transitions by the world), 3.3, 3.8. */
-import { type DomainFact, domainFacts, type GuestFault, haltGuest, restarted } from '../hypervisor.ts'
+import { type DomainFact, domainFacts, type GuestFault, haltGuest, restarted } from '../hypervisor/facts.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { CannotHappen, type Target } from './event.ts'
-
-export { haltGuest }
 
 /** @throws CannotHappen if the VM does not run */
 function running(world: SimulatedWorld, vm: Target): DomainFact {

@@ -1,7 +1,7 @@
 /** Hosts and clusters that fail, slow down and recover. Source: behaviour clustermgmt.md 3; vmm.md 3.2, 3.8. */
 import type { ManagementFault } from '../external-hypervisor.ts'
 import type { HardwareFault } from '../hardware-faults.ts'
-import { backWithHost, type DomainFact, domainFacts } from '../hypervisor.ts'
+import { backWithHost, type DomainFact, domainFacts } from '../hypervisor/facts.ts'
 import { vcenterFacts } from '../management-extensions.ts'
 import { noteSlowness } from '../past-times.ts'
 import type { SimulatedWorld } from '../world.ts'

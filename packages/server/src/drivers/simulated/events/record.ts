@@ -7,13 +7,12 @@ const { tenantId, extId, links, ...fields } = WorldEvent.schema.fields as typeof
 
 const { filter = [], orderby = [] } = worldEventOperations.listWorldEvents
 
-export const EventRecord = resource(
-  'internal.v1.world.EventRecord',
-  {
+export const EventRecord = resource('internal.v1.world.EventRecord', {
+  fields: {
     ...fields,
     secretDigest: optional(text()),
   },
-  { indexed: [...new Set([...filter, ...orderby])] },
-)
+  indexed: [...new Set([...filter, ...orderby])],
+})
 
 export type EventRow = EntityOf<typeof EventRecord>

@@ -1,6 +1,6 @@
 /** Containers that fill up or stall. Source: behaviour clustermgmt.md 3; vmm.md 1.1, 3.4. */
 import type { ContainerFact } from '../hardware.ts'
-import { fullFacts, stallFacts } from '../hypervisor.ts'
+import { fullFacts, stallFacts } from '../hypervisor/facts.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { setFact, type Target } from './event.ts'
 

@@ -72,24 +72,14 @@ export interface ObservedRedirection {
   readonly served: readonly { readonly from: number; readonly to?: number }[]
 }
 
-export const flowHistory = (
-  world: SimulatedWorld,
-): {
-  readonly nics: Collection<History<ObservedNic>>
-  readonly attachments: Collection<History<ObservedAttachment>>
-  readonly floatingIps: Collection<History<FloatingIpProgram>>
-  readonly policies: Collection<History<PolicyProgram>>
-  readonly mirrors: Collection<History<ObservedMirror>>
-  readonly redirections: Collection<History<ObservedRedirection>>
-  readonly tunnels: Collection<History<ObservedTunnel>>
-} => ({
-  nics: world.collection('flows.nic'),
-  attachments: world.collection('flows.attachment'),
-  floatingIps: world.collection('flows.floating-ip'),
-  policies: world.collection('flows.policy'),
-  mirrors: world.collection('flows.mirror'),
-  redirections: world.collection('flows.redirection'),
-  tunnels: world.collection('flows.tunnel'),
+export const flowHistory = (world: SimulatedWorld) => ({
+  nics: world.collection<History<ObservedNic>>('flows.nic'),
+  attachments: world.collection<History<ObservedAttachment>>('flows.attachment'),
+  floatingIps: world.collection<History<FloatingIpProgram>>('flows.floating-ip'),
+  policies: world.collection<History<PolicyProgram>>('flows.policy'),
+  mirrors: world.collection<History<ObservedMirror>>('flows.mirror'),
+  redirections: world.collection<History<ObservedRedirection>>('flows.redirection'),
+  tunnels: world.collection<History<ObservedTunnel>>('flows.tunnel'),
 })
 
 export const historyCollections = [

@@ -3,7 +3,7 @@ import { defined } from '../../../core/defined.ts'
 import type { Domain, DomainNic } from '../../hypervisor.ts'
 import type { ServerState } from '../content/urls.ts'
 import type { GuestOs } from '../guest.ts'
-import type { Collection, SimulatedWorld } from '../world.ts'
+import type { SimulatedWorld } from '../world.ts'
 
 /** All times are milliseconds since 1970. */
 export interface DomainFact {
@@ -88,17 +88,17 @@ export interface HydrationFact {
   readonly since: number
 }
 
-export const domainFacts = (world: SimulatedWorld): Collection<DomainFact> => world.collection('domains')
-export const diskFacts = (world: SimulatedWorld): Collection<DiskFact> => world.collection('virtualDisks')
+export const domainFacts = (world: SimulatedWorld) => world.collection<DomainFact>('domains')
+export const diskFacts = (world: SimulatedWorld) => world.collection<DiskFact>('virtualDisks')
 
 /** By container id. */
-export const stallFacts = (world: SimulatedWorld): Collection<StallFact> => world.collection('storage.stalls')
+export const stallFacts = (world: SimulatedWorld) => world.collection<StallFact>('storage.stalls')
 
 /** By container id: no free space. */
-export const fullFacts = (world: SimulatedWorld): Collection<StallFact> => world.collection('storage.full')
+export const fullFacts = (world: SimulatedWorld) => world.collection<StallFact>('storage.full')
 
 /** By VM id: domains that do not start with their host. */
-export const holdFacts = (world: SimulatedWorld): Collection<object> => world.collection('startHolds')
+export const holdFacts = (world: SimulatedWorld) => world.collection<object>('startHolds')
 
 export function stopped({ domain, lastReset, guestFaults, closedPorts }: DomainFact): DomainFact {
   return { domain, state: 'OFF', ...defined({ lastReset, guestFaults, closedPorts }) }

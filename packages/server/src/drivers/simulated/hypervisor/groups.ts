@@ -2,11 +2,11 @@
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { VmGroup, VmGroups } from '../../hypervisor.ts'
 import { CannotHappen, type Target } from '../events/event.ts'
-import type { Collection, SimulatedWorld } from '../world.ts'
+import type { SimulatedWorld } from '../world.ts'
 import { domainFacts } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 
-const groupFacts = (world: SimulatedWorld): Collection<Omit<VmGroup, 'extId'>> => world.collection('vmGroups')
+const groupFacts = (world: SimulatedWorld) => world.collection<Omit<VmGroup, 'extId'>>('vmGroups')
 
 export function createVmGroups(world: SimulatedWorld, hosts: SimulatedHosts): VmGroups {
   const groups = groupFacts(world)

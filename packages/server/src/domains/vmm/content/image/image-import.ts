@@ -54,7 +54,6 @@ export const importImages = defineTask<Import>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { imageExtIds }) => {
         await requirePlaces(ctx, imageExtIds.length)
         for (const extId of imageExtIds) await ctx.store.publish(Image, extId)
@@ -105,7 +104,7 @@ export async function startImport(
     {
       operation: 'kImageImport',
       description: 'Import images',
-      affected: images.map(({ extId, name }) => ({ extId, name, rel: Image.rel as string })),
+      affected: images.map(({ extId, name }) => ({ extId, name, rel: Image.rel })),
       clusterExtIds: [clusterExtId],
     },
   )

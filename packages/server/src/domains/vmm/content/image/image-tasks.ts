@@ -3,11 +3,10 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { ApiError } from '../../../../core/api-error.ts'
 import { notFound, rowWithId } from '../../../../core/standard.ts'
-import { DriverError } from '../../../../core/tasks/define-task.ts'
 import type { ContentOrigin, Digest, ImageFile, Transfer } from '../../../../drivers/content-source.ts'
 import type { ContentVersion } from '../../../../drivers/content-store.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { defineTask, type StepContext } from '../../../context.ts'
+import { DriverError, defineTask, type StepContext } from '../../../context.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
 import { holderOf } from '../locations.ts'
@@ -80,7 +79,6 @@ export const createImage = defineTask<{ readonly extId: string }>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { extId }) => {
         const image = (await ctx.store.pending(Image, extId)) as ImageEntity
         await requirePlaces(ctx, 1)
@@ -146,7 +144,6 @@ export const updateImage = defineTask<Update>({
     },
     {
       name: 'remove copies',
-      progress: 100,
       run: async (ctx, { image }) => {
         for (const clusterExtId of copiesIn(ctx).removed) {
           await ctx.drivers.contentSource.remove({ imageExtId: image.extId, clusterExtId })
@@ -183,7 +180,7 @@ export const deleteImage = defineTask<Removal>({
         if (image !== undefined) for (const file of filesOf(image)) await ctx.drivers.contentSource.remove(file)
       },
     },
-    { name: 'remove row', progress: 100, record: (ctx, { extId }) => ctx.store.remove(Image, extId) },
+    { name: 'remove row', record: (ctx, { extId }) => ctx.store.remove(Image, extId) },
   ],
 })
 

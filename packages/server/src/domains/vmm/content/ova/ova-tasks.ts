@@ -3,13 +3,12 @@ import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
 import { rowWithId } from '../../../../core/standard.ts'
-import { DriverError } from '../../../../core/tasks/define-task.ts'
 import type { Services } from '../../../../core/world.ts'
 import type { ObjectOrigin, Transfer, UrlAccess } from '../../../../drivers/content-source.ts'
 import type { DiskFormat, FrozenDisk, OvaFile, Written } from '../../../../drivers/ova-files.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { claimsOn } from '../../../block-volumes/attachments.ts'
-import { defineTask, type RecordContext, type Step, type StepContext } from '../../../context.ts'
+import { DriverError, defineTask, type RecordContext, type Step, type StepContext } from '../../../context.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { safeName } from '../file-answer.ts'
 import { requireImageRoom } from '../image/image-space.ts'
@@ -158,7 +157,6 @@ export const createOvaOfUrl = defineTask<OfOva>({
 function storing<I extends OfOva>(): Step<I> {
   return {
     name: 'store',
-    progress: 100,
     record: async (ctx, { extId }) => {
       const { clusterLocationExtIds = [], sizeBytes = 0 } = await pendingOva(ctx, extId)
       await requirePlace(ctx)
@@ -174,7 +172,6 @@ export const updateOva = defineTask<OfOva & { readonly name: string }>({
   steps: [
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { extId, name }) => {
         await storedOva(ctx.store, extId)
         await ctx.store.update(Ova, extId, { name, lastUpdateTime: ctx.clock.iso() })
@@ -203,7 +200,7 @@ export const deleteOva = defineTask<OfOva>({
         if (ova !== undefined) for (const file of filesOf(ova)) await ctx.drivers.ovaFiles.remove(file)
       },
     },
-    { name: 'remove row', progress: 100, record: (ctx, { extId }) => ctx.store.remove(Ova, extId) },
+    { name: 'remove row', record: (ctx, { extId }) => ctx.store.remove(Ova, extId) },
   ],
 })
 

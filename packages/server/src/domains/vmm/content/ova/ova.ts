@@ -5,10 +5,9 @@ import { Ova, ovaOperations } from '@hyperplane/contract/vmm/content/ova'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { AffectedEntity, TaskOptions } from '../../../../core/tasks/define-task.ts'
 import { created } from '../../../../core/updates.ts'
 import type { ByteRange } from '../../../../drivers/content-source.ts'
-import { implement, mayRefer, type WriteContext } from '../../../context.ts'
+import { type AffectedEntity, implement, mayRefer, type TaskOptions, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault, under } from '../../../virtual-machines/fault.ts'
@@ -29,7 +28,7 @@ type Deployment = typeof ovaOperations.deployOva extends Declared<infer B> ? B :
 
 const vmSourceType = 'vmm.v4.content.OvaVmSource'
 
-const affectedOva = ({ extId, name }: OvaEntity): AffectedEntity => ({ extId, name, rel: Ova.rel as string })
+const affectedOva = ({ extId, name }: OvaEntity): AffectedEntity => ({ extId, name, rel: Ova.rel })
 
 const taskOf = (action: 'Create' | 'Delete' | 'Update', ova: OvaEntity): TaskOptions => ({
   operation: `kOva${action}`,

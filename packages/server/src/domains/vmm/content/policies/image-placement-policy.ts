@@ -6,24 +6,28 @@ import {
 } from '@hyperplane/contract/vmm/content/image-placement-policy'
 import { ApiError } from '../../../../core/api-error.ts'
 import { rowWithId } from '../../../../core/standard.ts'
-import { defineTask, implement, type WriteContext } from '../../../context.ts'
+import { bodyRules, defineTask, implement, type WriteContext } from '../../../context.ts'
 import { limit } from '../../../limits.ts'
-import { nameFaults } from '../../vm/rules.ts'
+import { lifecycleOf, taskOf } from '../../policies/lifecycle.ts'
+import { categoriesOf } from '../category-filter.ts'
 import { enforceImagePlacement, placeImage, placementTasks } from '../placement-enforcement.ts'
-import { policyLife } from './policy-life.ts'
 
 type Policy = EntityOf<typeof ImagePlacementPolicy>
 type State = Policy['enforcementState']
 
-const maximumPolicies = limit('imagePlacementPolicies', 500)
+const maximum = limit('imagePlacementPolicies', 500)
 
-const life = policyLife({
+const policies = lifecycleOf({
   kind: ImagePlacementPolicy,
-  noun: 'PlacementPolicy',
-  filters: ['imageEntityFilter', 'clusterEntityFilter'],
+  maximum,
+  createdBy: ({ extId, name }) => ({ ownerExtId: extId, ownerName: name }),
+  changedBy: () => ({}),
   timeOfChange: 'lastUpdateTime',
   keeps: ['enforcementState'],
-  limit: maximumPolicies,
+  categoriesIn: ({ imageEntityFilter, clusterEntityFilter }) => [
+    ...categoriesOf('imageEntityFilter', imageEntityFilter),
+    ...categoriesOf('clusterEntityFilter', clusterEntityFilter),
+  ],
 })
 
 interface Switch {
@@ -47,7 +51,6 @@ const switchPolicy = defineTask<Switch>({
     },
     {
       name: 'cancel copies',
-      progress: 100,
       acts: async (_, { cancelsRunningTasks }) => cancelsRunningTasks,
       run: async (ctx, { extId }) => {
         const after: (() => void)[] = []
@@ -71,38 +74,27 @@ function requireOther({ name, enforcementState }: Policy, to: State): void {
 }
 
 async function startSwitch(ctx: WriteContext<Policy>, to: State, cancelsRunningTasks: boolean) {
-  const { extId, name } = ctx.target
+  const { extId } = ctx.target
   requireOther(ctx.target, to)
   await ctx.store.touch(ImagePlacementPolicy, extId)
   const verb = to === 'ACTIVE' ? 'Resume' : 'Suspend'
-  return ctx.startTask(
-    switchPolicy,
-    { extId, to, cancelsRunningTasks },
-    {
-      operation: `${verb}PlacementPolicy`,
-      description: `${verb} image placement policy`,
-      affected: [{ extId, name, rel: ImagePlacementPolicy.rel as string }],
-    },
-  )
+  const options = taskOf(verb, ImagePlacementPolicy, ctx.target)
+  return ctx.startTask(switchPolicy, { extId, to, cancelsRunningTasks }, options)
 }
 
 export const imagePlacementPolicy = implement(
   imagePlacementPolicyOperations,
   {
-    createPlacementPolicy: (ctx, { body }) =>
-      life.create(ctx, body, { ownerExtId: ctx.caller.extId, ownerName: ctx.caller.name }),
-    updatePlacementPolicyById: (ctx, { body }) => life.update(ctx, ctx.target, body),
-    deletePlacementPolicyById: (ctx) => life.remove(ctx, ctx.target),
+    createPlacementPolicy: (ctx, { body }) => policies.create(ctx, body),
+    updatePlacementPolicyById: (ctx, { body }) => policies.update(ctx, body),
+    deletePlacementPolicyById: (ctx) => policies.remove(ctx),
     suspendPlacementPolicy: (ctx, { body }) => startSwitch(ctx, 'SUSPENDED', body.shouldCancelRunningTasks === true),
     resumePlacementPolicy: (ctx) => startSwitch(ctx, 'ACTIVE', false),
   },
   {
-    rules: {
-      createPlacementPolicy: ({ body }) => nameFaults(body),
-      updatePlacementPolicyById: ({ body }) => nameFaults(body),
-    },
-    tasks: [...life.tasks, placeImage, switchPolicy],
-    limits: [maximumPolicies],
+    rules: bodyRules('createPlacementPolicy, updatePlacementPolicyById', policies.bodyFaults),
+    tasks: [...policies.tasks, placeImage, switchPolicy],
+    limits: [maximum],
     schedules: [enforceImagePlacement],
   },
 )

@@ -7,33 +7,32 @@ import {
 } from '@hyperplane/contract/vmm/content/image-rate-limit-policy'
 import { isInScope } from '../../../../core/access/scope.ts'
 import { listOf } from '../../../../core/standard.ts'
-import { implement, type ReadContext } from '../../../context.ts'
+import { bodyRules, implement, type ReadContext } from '../../../context.ts'
 import { limit } from '../../../limits.ts'
+import { lifecycleOf } from '../../policies/lifecycle.ts'
 import { isNative } from '../../vm/create/clusters.ts'
-import { nameFaults } from '../../vm/rules.ts'
-import { matchingClusters } from '../category-filter.ts'
+import { categoriesOf, matchingClusters } from '../category-filter.ts'
 import { effectiveLimits } from '../rate-limits.ts'
-import { policyLife } from './policy-life.ts'
 
 type Policy = EntityOf<typeof ImageRateLimitPolicy>
 
-const maximumPolicies = limit('imageRateLimitPolicies', 500)
+const maximum = limit('imageRateLimitPolicies', 500)
 
-const life = policyLife({
+const policies = lifecycleOf({
   kind: ImageRateLimitPolicy,
-  noun: 'RateLimitPolicy',
-  filters: ['clusterEntityFilter'],
+  maximum,
+  createdBy: ({ extId, name }) => ({ ownerExtId: extId, ownerName: name }),
+  changedBy: () => ({}),
   timeOfChange: 'lastUpdateTime',
-  limit: maximumPolicies,
+  categoriesIn: ({ clusterEntityFilter }) => categoriesOf('clusterEntityFilter', clusterEntityFilter),
 })
 
 export const imageRateLimitPolicy = implement(
   imageRateLimitPolicyOperations,
   {
-    createRateLimitPolicy: (ctx, { body }) =>
-      life.create(ctx, body, { ownerExtId: ctx.caller.extId, ownerName: ctx.caller.name }),
-    updateRateLimitPolicyById: (ctx, { body }) => life.update(ctx, ctx.target, body),
-    deleteRateLimitPolicyById: (ctx) => life.remove(ctx, ctx.target),
+    createRateLimitPolicy: (ctx, { body }) => policies.create(ctx, body),
+    updateRateLimitPolicyById: (ctx, { body }) => policies.update(ctx, body),
+    deleteRateLimitPolicyById: (ctx) => policies.remove(ctx),
 
     async listEffectiveRateLimitPolicies(ctx, request) {
       const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, ImageRateLimitPolicy)
@@ -50,19 +49,16 @@ export const imageRateLimitPolicy = implement(
     },
   },
   {
-    rules: {
-      createRateLimitPolicy: ({ body }) => nameFaults(body),
-      updateRateLimitPolicyById: ({ body }) => nameFaults(body),
-    },
-    tasks: life.tasks,
+    rules: bodyRules('createRateLimitPolicy, updateRateLimitPolicyById', policies.bodyFaults),
+    tasks: policies.tasks,
     present: [[ImageRateLimitPolicy, presentPolicies]],
-    limits: [maximumPolicies],
+    limits: [maximum],
   },
 )
 
-async function presentPolicies(ctx: ReadContext, policies: readonly Policy[]): Promise<readonly Policy[]> {
+async function presentPolicies(ctx: ReadContext, shown: readonly Policy[]): Promise<readonly Policy[]> {
   const clusters = (await ctx.store.find(Cluster)).filter(isNative)
-  return policies.map((policy) => ({
+  return shown.map((policy) => ({
     ...policy,
     matchingClusterExtIds: matchingClusters(clusters, policy.clusterEntityFilter),
   }))

@@ -3,38 +3,37 @@ import {
   TemplatePlacementPolicy,
   templatePlacementPolicyOperations,
 } from '@hyperplane/contract/vmm/content/template-placement-policy'
-import { implement } from '../../../context.ts'
+import { bodyRules, implement } from '../../../context.ts'
 import { limit } from '../../../limits.ts'
-import { nameFaults } from '../../vm/rules.ts'
+import { lifecycleOf } from '../../policies/lifecycle.ts'
+import { categoriesOf } from '../category-filter.ts'
 import { enforceTemplatePlacement, placeTemplate } from '../template/placement.ts'
-import { policyLife } from './policy-life.ts'
 
-const maximumPolicies = limit('templatePlacementPolicies', 500)
+const maximum = limit('templatePlacementPolicies', 500)
 
-const life = policyLife({
+const policies = lifecycleOf({
   kind: TemplatePlacementPolicy,
-  noun: 'TemplatePlacementPolicy',
-  filters: ['contentFilter', 'clusterFilter'],
+  maximum,
+  createdBy: ({ extId }) => ({ createdBy: extId, updatedBy: extId }),
+  changedBy: ({ extId }) => ({ updatedBy: extId }),
   timeOfChange: 'updateTime',
-  limit: maximumPolicies,
+  categoriesIn: ({ contentFilter, clusterFilter }) => [
+    ...categoriesOf('contentFilter', contentFilter),
+    ...categoriesOf('clusterFilter', clusterFilter),
+  ],
 })
 
 export const templatePlacementPolicy = implement(
   templatePlacementPolicyOperations,
   {
-    createTemplatePlacementPolicy: (ctx, { body }) =>
-      life.create(ctx, body, { createdBy: ctx.caller.extId, updatedBy: ctx.caller.extId }),
-    updateTemplatePlacementPolicyById: (ctx, { body }) =>
-      life.update(ctx, ctx.target, body, { updatedBy: ctx.caller.extId }),
-    deleteTemplatePlacementPolicyById: (ctx) => life.remove(ctx, ctx.target),
+    createTemplatePlacementPolicy: (ctx, { body }) => policies.create(ctx, body),
+    updateTemplatePlacementPolicyById: (ctx, { body }) => policies.update(ctx, body),
+    deleteTemplatePlacementPolicyById: (ctx) => policies.remove(ctx),
   },
   {
-    rules: {
-      createTemplatePlacementPolicy: ({ body }) => nameFaults(body),
-      updateTemplatePlacementPolicyById: ({ body }) => nameFaults(body),
-    },
-    tasks: [...life.tasks, placeTemplate],
-    limits: [maximumPolicies],
+    rules: bodyRules('createTemplatePlacementPolicy, updateTemplatePlacementPolicyById', policies.bodyFaults),
+    tasks: [...policies.tasks, placeTemplate],
+    limits: [maximum],
     schedules: [enforceTemplatePlacement],
   },
 )

@@ -8,9 +8,8 @@ import { Task } from '@hyperplane/contract/platform/task'
 import { vmm } from '@hyperplane/contract/vmm'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { CancelAccepted, type TaskEnd } from '../../../../core/tasks/define-task.ts'
 import { subtasksOf } from '../../../../core/tasks/runner.ts'
-import { defineTask, type StepContext, type WriteContext } from '../../../context.ts'
+import { CancelAccepted, defineTask, type StepContext, type TaskEnd, type WriteContext } from '../../../context.ts'
 import { refuseReadOnly, requireClusterReachable } from '../../../registrations/reachability.ts'
 import { fault, under } from '../../../virtual-machines/fault.ts'
 import { affectedVm, taskOf as taskOfVm } from '../../vm/admission.ts'
@@ -117,7 +116,6 @@ export const deployTemplate = defineTask<Deployment>({
     },
     {
       name: 'report',
-      progress: 100,
       run: async (ctx, { vms }) => {
         const { extIds, failed, isCanceled } = ctx.outputs['make VMs'] as Made
         if (failed.length > 0) {

@@ -144,7 +144,6 @@ const complete = defineTask<Completion>({
     ...removalSteps(70, 95),
     {
       name: 'mark',
-      progress: 100,
       record: async (ctx, input) => {
         await storeVersion(ctx, input)
         await closeUpdate(ctx, input.templateExtId)
@@ -171,7 +170,6 @@ export async function cancelUpdate(ctx: WriteContext<TemplateEntity>): Promise<T
 
 const mark = {
   name: 'mark',
-  progress: 100,
   record: (ctx: RecordContext, { templateExtId }: Cancellation) => closeUpdate(ctx, templateExtId),
 }
 

@@ -6,10 +6,10 @@ import { TemplatePlacementPolicy } from '@hyperplane/contract/vmm/content/templa
 import { derivedId } from '../../../../core/ids/named-id.ts'
 import { pathOf } from '../../../../core/standard.ts'
 import { unfinished } from '../../../../core/tasks/task-row.ts'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../../core/time/schedules.ts'
+import { startingTasks } from '../../../../core/time/schedules.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import { and, anyOf, equals } from '../../../../odata/index.ts'
-import { defineTask, type RecordContext } from '../../../context.ts'
+import { defineTask, type RecordContext, type Schedule, type ScheduleContext, together } from '../../../context.ts'
 import { nextRetry, notBeforeOf } from '../placement-retry.ts'
 import { clustersOfTemplate, policiesOf } from '../template-placement.ts'
 import { deleteUnstored, makeCopies, storeCopies } from './copies.ts'
@@ -57,7 +57,6 @@ export const placeTemplate = defineTask<Placing>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { templateExtId, clusterExtId }) => {
         const copies = ctx.outputs['copy disks'] as Readonly<Record<string, readonly Copy[]>>
         for (const version of await ctx.store.getMany(TemplateVersion, plannedIn(ctx.outputs)))
@@ -94,12 +93,12 @@ async function noteRetry(
   await ctx.store.observe(Template, templateExtId, { placementRetries: retries.length === 0 ? undefined : retries })
 }
 
-export const enforceTemplatePlacement: Schedule<Drivers> = {
+export const enforceTemplatePlacement: Schedule = {
   name: 'vmm.enforce-template-placement',
   everySeconds: 5,
   watch({ drivers, store }, changed) {
     const kinds = [Template, TemplateVersion, TemplatePlacementPolicy, Cluster]
-    return [drivers.hardware.watch(changed), store.watch(kinds, changed)]
+    return together(drivers.hardware.watch(changed), store.watch(kinds, changed))
   },
   async run(ctx) {
     const policies = await ctx.store.find(TemplatePlacementPolicy)
@@ -128,7 +127,7 @@ const waitMillis = 5000
 
 /** The clusters to which disks of the template should be copied. */
 async function lackingOf(
-  ctx: ScheduleContext<Drivers>,
+  ctx: ScheduleContext,
   { extId, categoryExtIds = [] }: TemplateEntity,
 ): Promise<readonly Pick<Placing, 'clusterExtId' | 'cause'>[]> {
   const wanted = await clustersOfTemplate(ctx.store, categoryExtIds)
@@ -141,13 +140,13 @@ async function lackingOf(
 }
 
 const startPlacing = (
-  ctx: ScheduleContext<Drivers>,
+  ctx: ScheduleContext,
   template: TemplateEntity,
   clusterExtId: string,
   cause: string,
 ): Promise<void> =>
   startingTasks(ctx, async (store, startTask) => {
-    const rel = TemplatePlacementPolicy.rel as string
+    const rel = TemplatePlacementPolicy.rel
     const policies = await policiesOf(store, template.categoryExtIds ?? [])
     await startTask(
       placeTemplate,

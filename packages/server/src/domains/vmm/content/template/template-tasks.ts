@@ -4,10 +4,9 @@ import { Category } from '@hyperplane/contract/platform/category'
 import { Template, TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import { ApiError } from '../../../../core/api-error.ts'
 import { rowWithId } from '../../../../core/standard.ts'
-import type { AffectedEntity, TaskOptions } from '../../../../core/tasks/define-task.ts'
 import type { Services } from '../../../../core/world.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { defineTask, type RecordContext, type Step } from '../../../context.ts'
+import { type AffectedEntity, defineTask, type RecordContext, type Step, type TaskOptions } from '../../../context.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { type Capture, capturingSteps } from './capture.ts'
 import { type VersionEntity, versionOf, versionsOf } from './version-content.ts'
@@ -27,12 +26,12 @@ export interface OfVersion extends OfTemplate {
 export const affectedTemplate = ({ extId, templateName }: TemplateEntity): AffectedEntity => ({
   extId,
   name: templateName,
-  rel: Template.rel as string,
+  rel: Template.rel,
 })
 export const affectedVersion = ({ extId, versionName }: VersionEntity): AffectedEntity => ({
   extId,
   ...(versionName === undefined ? {} : { name: versionName }),
-  rel: TemplateVersion.rel as string,
+  rel: TemplateVersion.rel,
 })
 
 /** Options of every template task: `('Publish', 'Publish template', ...)`. */
@@ -67,7 +66,6 @@ export const createTemplate = defineTask<Capture>({
     ...capturingSteps(90),
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { templateExtId, versionExtId }) => {
         await ctx.store.publish(TemplateVersion, versionExtId)
         await ctx.store.publish(Template, templateExtId)
@@ -125,12 +123,12 @@ export const removePendingVersion = (ctx: RecordContext, { versionExtId }: OfVer
 
 export const updateTemplate = defineTask<Update>({
   name: 'vmm.update-template',
-  steps: [{ name: 'store', progress: 100, record: storeUpdate }],
+  steps: [{ name: 'store', record: storeUpdate }],
 })
 
 export const addVersion = defineTask<NewVersion>({
   name: 'vmm.add-template-version',
-  steps: [...capturingSteps(90), { name: 'store', progress: 100, record: storeVersion }],
+  steps: [...capturingSteps(90), { name: 'store', record: storeVersion }],
   onUndone: removePendingVersion,
 })
 
@@ -139,7 +137,6 @@ export const publishTemplate = defineTask<OfVersion & Pick<Update, 'updatedBy'>>
   steps: [
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { templateExtId, versionExtId, updatedBy }) => {
         await versionOf(ctx.store, templateExtId, versionExtId)
         await storeUpdate(ctx, { templateExtId, changes: { activeVersionExtId: versionExtId }, updatedBy })
@@ -191,7 +188,6 @@ export const deleteVersion = defineTask<OfVersion>({
     freeDisks(async (store, { versionExtId }) => store.getMany(TemplateVersion, [versionExtId])),
     {
       name: 'remove row',
-      progress: 100,
       record: async (ctx, { templateExtId, versionExtId }) => {
         await ctx.store.remove(TemplateVersion, versionExtId)
         await ctx.store.update(Template, templateExtId, { updateTime: ctx.clock.iso() })
@@ -212,7 +208,6 @@ export const deleteTemplate = defineTask<OfTemplate>({
     freeDisks((store, { templateExtId }) => versionsOf(store, templateExtId)),
     {
       name: 'remove rows',
-      progress: 100,
       record: async (ctx, { templateExtId }) => {
         for (const { extId } of await versionsOf(ctx.store, templateExtId))
           await ctx.store.remove(TemplateVersion, extId)

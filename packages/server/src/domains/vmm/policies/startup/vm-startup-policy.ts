@@ -10,13 +10,13 @@ import type { ApiError } from '../../../../core/api-error.ts'
 import type { ListResult } from '../../../../core/handlers.ts'
 import { listOf, notFound } from '../../../../core/standard.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { implement, parentOf, type ReadContext } from '../../../context.ts'
+import { bodyRules, implement, parentOf, type ReadContext } from '../../../context.ts'
 import { limit } from '../../../limits.ts'
 import { vmsCarrying } from '../../../scheduling/policy-selection.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { complianceOf, countsOf } from '../compliance.ts'
 import { listStates, visibleVms } from '../compliance-states.ts'
-import { categoriesAt, lifecycleOf } from '../lifecycle.ts'
+import { authoredIn, categoriesAt, lifecycleOf } from '../lifecycle.ts'
 import { startup } from './startup-compliance.ts'
 import {
   type Condition,
@@ -33,9 +33,8 @@ const maximum = limit('vmStartupPolicies', 500)
 
 const policies = lifecycleOf({
   kind: VmStartupPolicy,
-  stem: 'vm-startup-policy',
   maximum,
-  changedBy: 'updatedBy',
+  ...authoredIn('updatedBy'),
   categoriesIn: ({ groups }) =>
     groups.flatMap(({ categories }, index) => categoriesAt(`groups[${index}]/categories`, categories)),
 })
@@ -138,10 +137,7 @@ export const vmStartupPolicy = implement(
     },
   },
   {
-    rules: {
-      createVmStartupPolicy: ({ body }) => bodyFaults(body),
-      updateVmStartupPolicyById: ({ body }) => bodyFaults(body),
-    },
+    rules: bodyRules('createVmStartupPolicy, updateVmStartupPolicyById', bodyFaults),
     tasks: policies.tasks,
     present: [[VmStartupPolicy, presentPolicies]],
     limits: [maximum],

@@ -3,8 +3,6 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { TaskDefinition, TaskOptions } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { DiskSource, VirtualDisk } from '../../../../drivers/hypervisor.ts'
 import type { Reader, Transaction } from '../../../../store/store.ts'
 import {
@@ -16,7 +14,15 @@ import {
   plugGroups,
   unplugGroups,
 } from '../../../block-volumes/attachments.ts'
-import { defineTask, type RecordContext, type Step, type StepContext, type WriteContext } from '../../../context.ts'
+import {
+  defineTask,
+  type RecordContext,
+  type Step,
+  type StepContext,
+  type TaskDefinition,
+  type TaskOptions,
+  type WriteContext,
+} from '../../../context.ts'
 import { claimDevices, releaseDevices } from '../../../scheduling/host-devices.ts'
 import {
   type DiskEntity,
@@ -68,7 +74,7 @@ export interface Derived {
 }
 
 export interface VmOrigin<I extends NewVm> extends Derived {
-  readonly task: TaskDefinition<Drivers, I>
+  readonly task: TaskDefinition<I>
   /** What the task needs to know beside `NewVm`. */
   readonly input: Omit<I, keyof NewVm>
   readonly options: (vm: VmEntity) => TaskOptions
@@ -250,7 +256,7 @@ const makingSteps: readonly Step<NewVm>[] = [
 export const makingVm = <I extends NewVm>(
   name: string,
   { check, plan, cancelableUntil, creation = creatingDisks, stored, undone }: MakingOptions<I> = {},
-): TaskDefinition<Drivers, I> =>
+): TaskDefinition<I> =>
   defineTask<I>({
     name,
     ...(cancelableUntil === 'never' ? {} : { cancelableUntil: cancelableUntil ?? 'define' }),
@@ -263,7 +269,6 @@ export const makingVm = <I extends NewVm>(
       ...makingSteps.map((step) => (step.name === creatingDisks ? { ...step, name: creation } : step)),
       {
         name: 'store',
-        progress: 100,
         record: async (ctx, input) => {
           const { vmExtId } = input
           await ctx.store.update(Vm, vmExtId, { updateTime: ctx.clock.iso(), filesUnderWay: undefined })

@@ -5,10 +5,16 @@
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { type Plan, throwIfCanceled } from '../../../../core/tasks/define-task.ts'
 import type { ClusterMove } from '../../../../drivers/hypervisor.ts'
 import { floatingIpsOf } from '../../../addressing/floating-ips.ts'
-import { defineTask, type RecordContext, type StepContext, type WriteContext } from '../../../context.ts'
+import {
+  defineTask,
+  type Plan,
+  type RecordContext,
+  type StepContext,
+  throwIfCanceled,
+  type WriteContext,
+} from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { giveBack, giveBackElsewhere, reserve } from '../../../scheduling/scheduler.ts'
 import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
@@ -123,7 +129,6 @@ export const migrateToCluster = defineTask<Migration>({
     },
     {
       name: 'release source',
-      progress: 100,
       run: releaseSource,
       record: async (ctx, input, isReleased) => {
         const { formerExtId = '', files = [] } = moveIn(ctx) ?? {}

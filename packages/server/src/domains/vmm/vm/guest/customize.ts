@@ -61,7 +61,6 @@ export const customize = defineTask<Customize>({
     },
     {
       name: 'store staged copy',
-      progress: 100,
       record: async (ctx, { vmExtId, guestCustomization }) => {
         await present(ctx.store, vmExtId, 'customize-guest')
         const staged = { guestCustomization, vmGuestCustomizationStatus: 'PENDING', guestSettings: undefined } as const

@@ -132,7 +132,6 @@ export const insertIso = defineTask<Insert>({
     ),
     {
       name: 'store',
-      progress: 100,
       record: (ctx, input) =>
         storeTools(ctx, input, ({ guestTools }) => ({
           guestTools: {
@@ -220,7 +219,6 @@ export const installTools = defineTask<Install>({
     rebootStep,
     {
       name: 'eject',
-      progress: 100,
       run: async (ctx, input) => {
         const vm = await present(ctx.store, input.vmExtId)
         const tools = installed(vm.guestTools, input.capabilities)
@@ -270,7 +268,6 @@ export const upgradeTools = defineTask<WithReboot>({
     rebootStep,
     {
       name: 'store',
-      progress: 100,
       record: (ctx, input) =>
         storeTools(ctx, input, ({ guestTools }) => ({
           guestTools: withSystem({ ...guestTools, version: newestVersion }, ctx.outputs['run setup'] as GuestSystem),
@@ -308,7 +305,6 @@ export const uninstallTools = defineTask<OfVm>({
     },
     {
       name: 'clear',
-      progress: 100,
       record: (ctx, input) =>
         storeTools(ctx, input, () => ({ guestTools: undefined, toolsRebootAt: undefined }) as Partial<VmEntity>),
     },
@@ -331,7 +327,6 @@ export const updateTools = defineTask<Update>({
   steps: [
     {
       name: 'apply',
-      progress: 100,
       seconds: [0.5, 1],
       run: async ({ drivers, store }, input) => {
         const vm = await present(store, input.vmExtId, 'update')

@@ -28,7 +28,6 @@ export const rebootForToolsTask = defineTask<OfVm>({
     },
     {
       name: 'signal and wait',
-      progress: 100,
       run: async ({ drivers, store, callKey, outputs }, { vmExtId }) => {
         if (!isNeeded(outputs)) return
         const { name } = await present(store, vmExtId)

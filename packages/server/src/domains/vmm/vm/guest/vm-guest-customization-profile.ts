@@ -34,7 +34,7 @@ interface Update extends OfProfile {
 const createProfile = defineTask<OfProfile>({
   name: 'vmm.create-vm-guest-customization-profile',
   cancelableUntil: 'store',
-  steps: [{ name: 'store', progress: 100, record: (ctx, { extId }) => ctx.store.publish(Profile, extId) }],
+  steps: [{ name: 'store', record: (ctx, { extId }) => ctx.store.publish(Profile, extId) }],
   onUndone: (ctx, { extId }) => ctx.store.remove(Profile, extId),
 })
 
@@ -44,7 +44,6 @@ const updateProfile = defineTask<Update>({
   steps: [
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { extId, body, version, by }) => {
         const stored = await rowWithId(ctx.store, Profile, extId)
         await requireOwnName(ctx.store, extId, body.name)
@@ -61,7 +60,6 @@ const deleteProfile = defineTask<OfProfile>({
   steps: [
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { extId }) => {
         const profile = await ctx.store.get(Profile, extId)
         if (profile === undefined) return
@@ -75,7 +73,7 @@ const deleteProfile = defineTask<OfProfile>({
 const taskOf = (verb: 'Create' | 'Update' | 'Delete', { extId, name }: ProfileEntity) => ({
   operation: `${verb}VmGuestCustomizationProfile`,
   description: `${verb} VM guest customization profile`,
-  affected: [{ extId, name, rel: Profile.rel as string }],
+  affected: [{ extId, name, rel: Profile.rel }],
 })
 
 /** @throws ApiError 409 NAME_IN_USE */

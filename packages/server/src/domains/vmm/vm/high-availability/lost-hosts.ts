@@ -8,7 +8,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { parseTime } from '../../../../core/time/clock.ts'
 import { startingTasks } from '../../../../core/time/schedules.ts'
-import type { Schedule, ScheduleContext } from '../../../context.ts'
+import { type Schedule, type ScheduleContext, together } from '../../../context.ts'
 import { HostAllocation } from '../../../scheduling/host-allocation.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { bindingsOf } from './bindings.ts'
@@ -22,7 +22,7 @@ const lostMillis = 60_000
 export const restartVmsOfLostHosts: Schedule = {
   name: 'vmm.restart-vms-of-lost-hosts',
   everySeconds: 10,
-  watch: ({ drivers }, changed) => [drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)],
+  watch: ({ drivers }, changed) => together(drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)),
   async run(ctx) {
     const stranded = await strandedVms(ctx)
     const unseen = stranded.filter(({ powerState }) => powerState === 'UNDETERMINED')

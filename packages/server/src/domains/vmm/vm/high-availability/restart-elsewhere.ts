@@ -5,10 +5,9 @@
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { DriverError, type TaskOptions } from '../../../../core/tasks/define-task.ts'
 import type { StoppedGuest } from '../../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { defineTask, type RecordContext, type StepContext } from '../../../context.ts'
+import { DriverError, defineTask, type RecordContext, type StepContext, type TaskOptions } from '../../../context.ts'
 import type { Choice } from '../../../scheduling/placement.ts'
 import { giveBack, giveBackElsewhere, placeElsewhere } from '../../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
@@ -72,7 +71,6 @@ export const restartVm = defineTask<Restart>({
     },
     {
       name: 'confirm',
-      progress: 100,
       record: async (ctx, { vmExtId, fromHostExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
         const choice = ctx.outputs['start'] as Choice | undefined

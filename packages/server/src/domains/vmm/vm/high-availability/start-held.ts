@@ -47,7 +47,6 @@ export const startHeldVm = defineTask<OfVm>({
     },
     {
       name: 'confirm',
-      progress: 100,
       record: async (ctx, { vmExtId }) => {
         const vm = await waiting(ctx, vmExtId)
         if (ctx.outputs['look'] !== undefined && vm !== undefined) await becomeOn(ctx, vm, vm.host?.extId as string)

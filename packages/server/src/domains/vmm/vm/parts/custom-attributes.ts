@@ -55,7 +55,6 @@ function attributeChange(name: string, operation: string, apply: Apply) {
     steps: [
       {
         name: 'apply',
-        progress: 100,
         record: async (ctx, input) => {
           const vm = await present(ctx.store, input.vmExtId)
           await ctx.store.update(Vm, vm.extId, { ...changedFields(vm, input, apply), updateTime: ctx.clock.iso() })
@@ -72,7 +71,7 @@ function attributeChange(name: string, operation: string, apply: Apply) {
       ...(diskExtId === undefined ? {} : { diskExtId }),
     }
     if (ctx.services.runner.queueAhead(vm.extId) === 0) changedFields(vm, input, apply)
-    const disks = diskExtId === undefined ? [] : [{ extId: diskExtId, rel: Disk.rel as string }]
+    const disks = diskExtId === undefined ? [] : [{ extId: diskExtId, rel: Disk.rel }]
     return ctx.startTask(task, input, { ...taskOf(operation, vm), affected: [...disks, affectedVm(vm)] })
   }
   return { task, start }

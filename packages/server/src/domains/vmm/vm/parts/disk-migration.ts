@@ -6,10 +6,17 @@ import type { DiskMigrationParams } from '@hyperplane/contract/vmm/vm/parts/disk
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { DriverError, throwIfCanceled } from '../../../../core/tasks/define-task.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { claimsOn } from '../../../block-volumes/attachments.ts'
-import { defineTask, mayRefer, type RecordContext, type StepContext, type WriteContext } from '../../../context.ts'
+import {
+  DriverError,
+  defineTask,
+  mayRefer,
+  type RecordContext,
+  type StepContext,
+  throwIfCanceled,
+  type WriteContext,
+} from '../../../context.ts'
 import { type DiskEntity, type FileBacking, fileOf, type VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
@@ -86,7 +93,7 @@ export async function migrateDisks(ctx: WriteContext<VmEntity>, body: Body): Pro
     if (container !== undefined && !(await mayRefer(ctx, StorageContainer, container))) unusable.push(extId)
   }
   const disks = target.moves?.map(({ diskExtId }) => diskExtId) ?? filesOf(vm).map(([extId]) => extId)
-  const affected = [...disks.map((extId) => ({ extId, rel: Disk.rel as string })), affectedVm(vm)]
+  const affected = [...disks.map((extId) => ({ extId, rel: Disk.rel })), affectedVm(vm)]
   const input = { vmExtId: vm.extId, unusable, ...target }
   return ctx.startTask(migrateTask, input, { ...taskOf('MigrateVmDisks', vm), affected, locks: [vm.extId] })
 }
@@ -133,7 +140,6 @@ export const migrateTask = defineTask<Migration>({
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, { vmExtId }) => {
         const vm = await present(ctx.store, vmExtId)
         const changes = { filesUnderWay: without(vm, movedIds(ctx)), updateTime: ctx.clock.iso() }

@@ -76,7 +76,6 @@ const create = changeOf<'disks', Plan>(
     const plug = {
       ...define,
       name: 'plug',
-      progress: 100,
       record: async (ctx: RecordContext, input: PartChange<Plan>) => {
         await store.record?.(ctx, input, undefined)
         await releaseFile(ctx, input)
@@ -122,7 +121,6 @@ const remove = changeOf(
         { ...define, name: 'unplug', progress: 50 },
         {
           name: 'free',
-          progress: 100,
           run: (ctx, { partExtId }) => ctx.drivers.hypervisor.deleteDisk(partExtId),
           isIrreversible: true,
           record: async (ctx, input) => {
@@ -187,7 +185,6 @@ function extending(task: PartTask<Plan>): PartTask<Plan> {
       },
       {
         name: 'replace content',
-        progress: 100,
         acts: async (_, { body }) => body.file !== undefined,
         run: async (ctx, { partExtId, body: { file } }) => {
           if (file !== undefined) await ctx.drivers.hypervisor.replaceDisk(partExtId, file.diskExtId as string)

@@ -76,7 +76,7 @@ export async function detachGroup(ctx: WriteContext, vm: VmEntity, extId: string
 }
 
 function aboutDisk(operation: string, vm: VmEntity, { extId, volumeGroupExtId }: Attachment) {
-  const affected = [{ extId, rel: Disk.rel as string }, affectedVm(vm)]
+  const affected = [{ extId, rel: Disk.rel }, affectedVm(vm)]
   return { ...taskOf(operation, vm), affected, locks: [extId, vm.extId, volumeGroupExtId as string] }
 }
 
@@ -98,7 +98,6 @@ export const attachTask = defineTask<OfGroupDisk>({
     },
     {
       name: 'plug',
-      progress: 100,
       seconds: [1, 3],
       run: ({ drivers }, { vmExtId, attachment: { volumeGroupExtId, scsiIndex } }) =>
         drivers.blockStorage.plug(volumeGroupExtId as string, vmExtId, scsiIndex as number),
@@ -142,7 +141,6 @@ export const detachTask = defineTask<OfGroupDisk>({
     },
     {
       name: 'free',
-      progress: 100,
       record: async (ctx, { vmExtId, attachment }) => {
         await drop(ctx.store, attachment)
         await ctx.store.update(Vm, vmExtId, { updateTime: ctx.clock.iso() })

@@ -30,7 +30,6 @@ function switchOf(resource: AnyResource, name: string, operation: string, isEnab
     steps: [
       {
         name: 'switch',
-        progress: 100,
         run: async (ctx, { vmExtId, partExtId }) => {
           const file = hydratingFile(ctx.drivers, await present(ctx.store, vmExtId), resource, partExtId)
           await ctx.drivers.hypervisor.hydrateDisk(file, isEnabled)
@@ -52,7 +51,7 @@ function switchOf(resource: AnyResource, name: string, operation: string, isEnab
     const isGroup = resource === Disk && vm.disks?.some(({ extId }) => extId === path.extId) !== true
     if (isGroup) throw new ApiError('CONFLICT', { fault: 'The disk is a volume group, which has nothing to hydrate.' })
     if (ctx.services.runner.queueAhead(vm.extId) === 0) hydratingFile(ctx.drivers, vm, resource, path.extId)
-    const affected = [{ extId: path.extId, rel: resource.rel as string }, affectedVm(vm)]
+    const affected = [{ extId: path.extId, rel: resource.rel }, affectedVm(vm)]
     return ctx.startTask(task, { vmExtId: vm.extId, partExtId: path.extId }, { ...taskOf(operation, vm), affected })
   }
   return { task, handle }

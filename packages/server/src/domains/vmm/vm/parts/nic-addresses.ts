@@ -78,7 +78,6 @@ export const readdressing =
         { ...define, ...store, ...plug, progress: 80 },
         {
           name: release,
-          progress: 100,
           acts: async (ctx, { partExtId }) => (await floatingIpsOf(ctx.store, [{ extId: partExtId }])).length > 0,
           run: async (ctx, change) => {
             for (const { extId } of await translatedInVain(ctx, change))

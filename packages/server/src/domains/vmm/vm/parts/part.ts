@@ -8,7 +8,6 @@ import { ApiError } from '../../../../core/api-error.ts'
 import type { ListResult, TaskStarted } from '../../../../core/handlers.ts'
 import type { RequestInput } from '../../../../core/input/request-input.ts'
 import { itemWithId, listOf, notFound } from '../../../../core/standard.ts'
-import type { TaskDefinition } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import {
@@ -17,6 +16,7 @@ import {
   parentOf,
   type ReadContext,
   type Step,
+  type TaskDefinition,
   type WriteContext,
 } from '../../../context.ts'
 import { rowsOf } from '../../../invariants/rule.ts'
@@ -74,7 +74,7 @@ export interface Planning<F extends PartField, B> extends Deciding {
 /** The part after the change, without its id; undefined: it is removed. */
 type Next<F extends PartField, B> = (planning: Planning<F, B>) => Promise<Omit<Part<F>, 'extId'> | undefined>
 
-export type PartTask<B> = TaskDefinition<Drivers, PartChange<B>>
+export type PartTask<B> = TaskDefinition<PartChange<B>>
 
 /** A request that names a VM and, unless it creates a part, one of its parts. */
 export interface PartRequest<B> {
@@ -133,7 +133,7 @@ export function changeOf<F extends PartField, B>(
     const vm = await admit(ctx, parentOf(ctx, 'vmExtId', Vm), 'update')
     const input = { vmExtId: vm.extId, partExtId: path.extId ?? ctx.ids.uuid(), body }
     if (ctx.services.runner.queueAhead(vm.extId) === 0) await changed(ctx, vm, input)
-    const affected = [{ extId: input.partExtId, rel: resource.rel as string }, affectedVm(vm)]
+    const affected = [{ extId: input.partExtId, rel: resource.rel }, affectedVm(vm)]
     const locked = [...affected.map(({ extId }) => extId), ...locks]
     return ctx.startTask(task, input, { ...taskOf(operation, vm), affected, locks: locked })
   }
@@ -160,7 +160,6 @@ function stepsOf<I extends OfVm>(
     },
     {
       name: 'store',
-      progress: 100,
       record: async (ctx, input) => {
         const vm = await changed(ctx, await present(ctx.store, input.vmExtId), input)
         await ctx.store.update(Vm, vm.extId, { [field]: vm[field], updateTime: ctx.clock.iso() })

@@ -3,10 +3,8 @@ import type { ValueOf } from '@hyperplane/contract'
 import type { GuestPowerOptions } from '@hyperplane/contract/vmm/vm/actions'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { TaskDefinition } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { GuestSignal, Hypervisor, StoppedGuest } from '../../../../drivers/hypervisor.ts'
-import { defineTask, type Step, type StepContext, type WriteContext } from '../../../context.ts'
+import { defineTask, type Step, type StepContext, type TaskDefinition, type WriteContext } from '../../../context.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { requireReachable } from '../../guest-tools/guest-tools.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
@@ -63,7 +61,7 @@ export async function signalAndWait(
   return outcome === 'rebooted' ? undefined : outcome
 }
 
-function powerOfGuest(name: string, change: Change): TaskDefinition<Drivers, GuestPower> {
+function powerOfGuest(name: string, change: Change): TaskDefinition<GuestPower> {
   const endsOff = change.endsWith('shutdown')
   const isThroughTools = change.startsWith('guest-')
   return defineTask<GuestPower>({
@@ -85,7 +83,7 @@ function powerOfGuest(name: string, change: Change): TaskDefinition<Drivers, Gue
             } satisfies Step<GuestPower>,
             removeIso('store', 100),
           ]
-        : [{ name: 'store', progress: 100, record: recordRestart }]),
+        : [{ name: 'store', record: recordRestart }]),
     ],
     onUndone: endUnchanged,
   })
@@ -96,7 +94,7 @@ const tasks = {
   reboot: powerOfGuest('vmm.reboot-vm', 'reboot'),
   'guest-shutdown': powerOfGuest('vmm.shutdown-guest-vm', 'guest-shutdown'),
   'guest-reboot': powerOfGuest('vmm.reboot-guest-vm', 'guest-reboot'),
-} as const satisfies Readonly<Record<Change, TaskDefinition<Drivers, GuestPower>>>
+} as const satisfies Readonly<Record<Change, TaskDefinition<GuestPower>>>
 
 export const guestPowerTasks = Object.values(tasks)
 

@@ -4,11 +4,16 @@ import { Task } from '@hyperplane/contract/platform/task'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { defined } from '../../../../core/defined.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { TaskDefinition } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { StoppedGuest } from '../../../../drivers/hypervisor.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
-import { defineTask, type RecordContext, type Step, type StepContext, type WriteContext } from '../../../context.ts'
+import {
+  defineTask,
+  type RecordContext,
+  type Step,
+  type StepContext,
+  type TaskDefinition,
+  type WriteContext,
+} from '../../../context.ts'
 import { allocationsOf, giveBack, place } from '../../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
@@ -22,7 +27,7 @@ async function startPower(
   ctx: WriteContext<VmEntity>,
   operation: string,
   bound: StateBound,
-  definition: TaskDefinition<Drivers, OfVm>,
+  definition: TaskDefinition<OfVm>,
 ): Promise<TaskStarted> {
   const vm = await admit(ctx, ctx.target, bound)
   return ctx.startTask(definition, { vmExtId: vm.extId }, taskOf(operation, vm))
@@ -117,7 +122,6 @@ const startingSteps = ({ chosen, iso, started }: Start): readonly Step<OfVm>[] =
   },
   {
     name: 'confirm',
-    progress: 100,
     record: async (ctx, { vmExtId }) => {
       const hostExtId = await heldHost(ctx, vmExtId)
       const vm = await present(ctx.store, vmExtId)
@@ -180,11 +184,7 @@ const beginAnew = defineTask<OfVm>({
       },
       isIrreversible: true,
     },
-    {
-      name: 'store',
-      progress: 100,
-      record: recordRestart,
-    },
+    { name: 'store', record: recordRestart },
   ],
   onUndone: endUnchanged,
 })

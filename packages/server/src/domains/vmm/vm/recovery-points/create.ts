@@ -105,11 +105,7 @@ export const makePoint = defineTask<Making>({
       run: (ctx, { vmExtId }) => ctx.drivers.hypervisor.thawGuest(vmExtId),
       // No undo: the guest goes on writing.
     },
-    {
-      name: 'store',
-      progress: 100,
-      record: publish,
-    },
+    { name: 'store', record: publish },
   ],
   onUndone: (ctx, { pointExtId }) => ctx.store.remove(VmRecoveryPoint, pointExtId),
 })

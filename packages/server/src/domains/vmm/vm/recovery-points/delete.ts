@@ -3,11 +3,9 @@ import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import { havingValue, rowWithId } from '../../../../core/standard.ts'
-import type { TaskOptions } from '../../../../core/tasks/define-task.ts'
 import { parseTime } from '../../../../core/time/clock.ts'
-import { type Schedule, startingTasks } from '../../../../core/time/schedules.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
-import { defineTask, type WriteContext } from '../../../context.ts'
+import { startingTasks } from '../../../../core/time/schedules.ts'
+import { defineTask, type Schedule, type TaskOptions, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { isManagementConnected, removeExternPoint, requireManagement } from '../../extern/recovery-points.ts'
 import { type Point, snapshotsOf } from './captured.ts'
@@ -60,15 +58,11 @@ export const removePoint = defineTask<Removal>({
           await ctx.drivers.hypervisor.deleteDisk(layerExtId)
       },
     },
-    {
-      name: 'remove row',
-      progress: 100,
-      record: (ctx, { pointExtId }) => ctx.store.remove(VmRecoveryPoint, pointExtId),
-    },
+    { name: 'remove row', record: (ctx, { pointExtId }) => ctx.store.remove(VmRecoveryPoint, pointExtId) },
   ],
 })
 
-export const deleteExpired: Schedule<Drivers> = {
+export const deleteExpired: Schedule = {
   name: 'vmm.delete-expired-recovery-points',
   everySeconds: 30,
   watch: ({ store }, changed) => store.watch([VmRecoveryPoint], changed),

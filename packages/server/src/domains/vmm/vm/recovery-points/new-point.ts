@@ -4,11 +4,9 @@ import { type NewVmRecoveryPoint, VmRecoveryPoint } from '@hyperplane/contract/v
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import { pathOf } from '../../../../core/standard.ts'
-import type { AffectedEntity, TaskDefinition } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import { equals } from '../../../../odata/index.ts'
 import type { Reader } from '../../../../store/store.ts'
-import type { RecordContext, WriteContext } from '../../../context.ts'
+import type { AffectedEntity, RecordContext, TaskDefinition, WriteContext } from '../../../context.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { describedOperation } from '../../admission.ts'
 import type { Point } from './captured.ts'
@@ -33,7 +31,7 @@ interface Machine {
 export const affectedPoint = ({ extId, name }: Pick<Point, 'extId' | 'name'>): AffectedEntity => ({
   extId,
   ...(name === undefined ? {} : { name }),
-  rel: VmRecoveryPoint.rel as string,
+  rel: VmRecoveryPoint.rel,
 })
 
 /** @throws ApiError 422 */
@@ -53,7 +51,7 @@ export async function startMaking(
   ctx: WriteContext,
   body: NewPoint,
   vm: Machine,
-  task: TaskDefinition<Drivers, Making>,
+  task: TaskDefinition<Making>,
 ): Promise<TaskStarted> {
   const now = ctx.clock.iso()
   const { $objectType: _, ...requested } = body

@@ -212,11 +212,7 @@ export const revert = defineTask<Revert>({
           await ctx.drivers.hypervisor.deleteDisk(extId)
       },
     },
-    {
-      name: 'switch',
-      progress: 80,
-      record: switchOver,
-    },
+    { name: 'switch', progress: 80, record: switchOver },
     {
       name: 'define',
       progress: 90,
@@ -227,7 +223,6 @@ export const revert = defineTask<Revert>({
     },
     {
       name: 'remove old files',
-      progress: 100,
       run: async (ctx) => {
         for (const extId of leftIn(ctx).files) await ctx.drivers.hypervisor.deleteDisk(extId)
       },
