@@ -1,5 +1,4 @@
 /** Shared by volumes and storage v4.0.a3. Source: behaviour volumes-storage.md 1.3, 1.8. */
-import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
@@ -14,7 +13,7 @@ import { roomForDisk } from '../storage-space/capacity.ts'
 import type { Group } from './attachments.ts'
 import { requireUsable } from './groups.ts'
 
-export type DiskEntity = EntityOf<typeof VolumeDisk>
+export type DiskEntity = VolumeDisk
 
 const sectorBytes = 512
 

@@ -1,6 +1,5 @@
 /** Shared by volumes and storage v4.0.a3. Source: behaviour volumes-storage.md 1.1, 1.2, 1.8. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { matchesScope } from '../../core/access/scope.ts'
@@ -30,7 +29,7 @@ export const groupTask = (operation: string, description: string, group: Group) 
 export async function requireUsable(
   ctx: { readonly store: Reader; readonly drivers: Drivers },
   group: Group,
-): Promise<EntityOf<typeof Cluster>> {
+): Promise<Cluster> {
   const cluster = await requireWritable(ctx, group.clusterReference)
   requireGroupNotDeleting(group)
   requireGroupNotReverting(group)
@@ -46,8 +45,8 @@ export function requireNotHydrating({ blockStorage }: Pick<Drivers, 'blockStorag
 export async function requireWritable(
   ctx: { readonly store: Reader; readonly drivers: Drivers },
   clusterExtId: string,
-): Promise<EntityOf<typeof Cluster>> {
-  const cluster = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
+): Promise<Cluster> {
+  const cluster = (await ctx.store.get(Cluster, clusterExtId)) as Cluster
   requireReachable(ctx, cluster)
   if (cluster.config?.operationMode === 'READ_ONLY') {
     const fault = `The cluster "${cluster.name}" is in the operation mode READ_ONLY: nothing can be written to it.`
@@ -99,7 +98,7 @@ function shownAttachment({ clusterReference }: Group, attachment: Attachment): S
   }
 }
 
-const metadataProjection = ({ categoryIds = [], ownerReferenceId }: EntityOf<typeof VolumeGroup>) =>
+const metadataProjection = ({ categoryIds = [], ownerReferenceId }: VolumeGroup) =>
   defined({ categoryIds: categoryIds.length === 0 ? undefined : categoryIds, ownerReference: ownerReferenceId })
 
 /** Without clusters that the caller may not see. */

@@ -1,6 +1,5 @@
 /** Baseboard management controllers (BMC) of hosts. Source: specification 4.5; behaviour clustermgmt.md 1.13. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo, bmcInfoOperations } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -14,12 +13,10 @@ import { defineTask, implement, parentOf, type ScheduleContext, taskAbout, toget
 import { requireReachable } from '../registrations/reachability.ts'
 import { addressInUse, usersOfAddresses } from './cluster-addresses.ts'
 
-type Bmc = EntityOf<typeof BmcInfo>
-
 const probeEverySeconds = 5 * 60
 
 interface Update {
-  readonly bmc: Bmc
+  readonly bmc: BmcInfo
 }
 
 const warnings: Readonly<Partial<Record<BmcStatus, string>>> = {
@@ -68,7 +65,7 @@ export const bmcInfo = implement(
       const cluster = parentOf(ctx, 'clusterExtId', Cluster)
       requireReachable(ctx, cluster)
       await requireFreeAddress(ctx.store, stored, address?.ipv4?.value)
-      const bmc = { ...sparselyUpdated(stored, body), credential } as Bmc
+      const bmc = { ...sparselyUpdated(stored, body), credential } as BmcInfo
       const host = await ctx.store.get(Host, stored.extId)
       await ctx.store.touch(BmcInfo, stored.extId)
       const named = { extId: stored.extId, name: host?.hostName ?? '' }
@@ -90,7 +87,7 @@ export const bmcInfo = implement(
   },
 )
 
-function addressFaults({ ipAddress, credential }: Partial<Bmc>): ApiError[] {
+function addressFaults({ ipAddress, credential }: Partial<BmcInfo>): ApiError[] {
   if (ipAddress === undefined)
     return credential === undefined ? [invalid('$', 'expected ipAddress, credential or both; found neither')] : []
   const hasOne = ipAddress.ipv4 !== undefined || ipAddress.ipv6 !== undefined
@@ -110,7 +107,10 @@ async function probeAll(ctx: ScheduleContext): Promise<void> {
   }
 }
 
-async function probe(ctx: { readonly drivers: Drivers; readonly secrets: SecretReader }, bmc: Bmc): Promise<BmcStatus> {
+async function probe(
+  ctx: { readonly drivers: Drivers; readonly secrets: SecretReader },
+  bmc: BmcInfo,
+): Promise<BmcStatus> {
   const address = bmc.ipAddress?.ipv4?.value ?? bmc.ipAddress?.ipv6?.value
   const password = ctx.secrets.open('BmcInfo', bmc.extId, 'credential/password', bmc.credential?.password)
   if (address === undefined) return 'UNAVAILABLE'
@@ -122,7 +122,7 @@ async function probe(ctx: { readonly drivers: Drivers; readonly secrets: SecretR
   })
 }
 
-async function requireFreeAddress(store: Reader, own: Bmc, address: string | undefined): Promise<void> {
+async function requireFreeAddress(store: Reader, own: BmcInfo, address: string | undefined): Promise<void> {
   if (address === undefined) return
   const user = (await usersOfAddresses(store, { bmc: own.extId })).get(address)
   if (user !== undefined) throw addressInUse('ipAddress', address, user)

@@ -1,5 +1,4 @@
 /** Kept in the order of association. Source: specification 4.5; behaviour clustermgmt.md 1.2. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Category } from '@hyperplane/contract/platform/category'
 import { ApiError } from '../../core/api-error.ts'
@@ -23,7 +22,7 @@ export const updateAssociations = defineTask<Association>({
     {
       name: 'record',
       record: async (ctx, { clusterExtId, direction, categories }) => {
-        const cluster = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
+        const cluster = (await ctx.store.get(Cluster, clusterExtId)) as Cluster
         const current = cluster.categories ?? []
         if (direction === 'detach') {
           const left = current.filter((extId) => !categories.includes(extId))
@@ -41,7 +40,7 @@ export const updateAssociations = defineTask<Association>({
 
 export async function startAssociation(
   ctx: WriteContext,
-  cluster: EntityOf<typeof Cluster>,
+  cluster: Cluster,
   direction: 'attach' | 'detach',
   categories: readonly string[],
 ): Promise<{ extId: string }> {

@@ -1,5 +1,4 @@
 /** Settings that are applied to clusters and checked for drift. Source: specification 2.4, 4.5; clustermgmt.md 1.10. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile, clusterProfileOperations } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
@@ -12,10 +11,12 @@ import { type Application, applicationPlanOf, applicationSteps, applySection } f
 import { namedClusters, namelessFaults, requireApplicable } from './profile-members.ts'
 import { keepSecrets, missingParts, settingsFaults, withSettingDefaults } from './settings-rules.ts'
 
-type Profile = EntityOf<typeof ClusterProfile>
-type ClusterRow = EntityOf<typeof Cluster>
-
-const taskOf = (operation: string, description: string, profile: Profile, clusters: readonly ClusterRow[] = []) => ({
+const taskOf = (
+  operation: string,
+  description: string,
+  profile: ClusterProfile,
+  clusters: readonly Cluster[] = [],
+) => ({
   operation,
   description,
   affected: [affected(ClusterProfile, profile), ...clusters.map((cluster) => affected(Cluster, cluster))],
@@ -23,7 +24,7 @@ const taskOf = (operation: string, description: string, profile: Profile, cluste
 })
 
 /** Updates of the profile and of these clusters need new tags from now on. */
-async function touched(ctx: WriteContext<Profile>, clusters: readonly ClusterRow[]): Promise<Application> {
+async function touched(ctx: WriteContext<ClusterProfile>, clusters: readonly Cluster[]): Promise<Application> {
   const profileExtId = ctx.target.extId
   await ctx.store.touch(ClusterProfile, profileExtId)
   for (const { extId } of clusters) await ctx.store.touch(Cluster, extId)
@@ -55,10 +56,10 @@ const applyProfile = defineTask<Application>({
   name: 'clustermgmt.apply-cluster-profile',
   steps: applicationSteps,
   plan: async (ctx, input) =>
-    applicationPlanOf(ctx, (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile, input),
+    applicationPlanOf(ctx, (await ctx.store.get(ClusterProfile, input.profileExtId)) as ClusterProfile, input),
 })
 
-const updateProfile = defineTask<Application & { readonly profile: Profile }>({
+const updateProfile = defineTask<Application & { readonly profile: ClusterProfile }>({
   name: 'clustermgmt.update-cluster-profile',
   steps: [
     {
@@ -150,7 +151,7 @@ export const clusterProfile = implement(
           .filter(({ clusterProfileExtId }) => clusterProfileExtId !== profile.extId)
           .map(({ name }) => invalid('clusters', `expected clusters that follow this profile; "${name}" does not`)),
       )
-      const title = 'Disassociate Cluster Profile Cluster'
+      const title = 'Disassociate Cluster ClusterProfile Cluster'
       const options = taskOf('disassociateClusterFromClusterProfile', title, profile, clusters)
       return ctx.startTask(leaveProfile, await touched(ctx, clusters), options)
     },
@@ -168,7 +169,7 @@ export const clusterProfile = implement(
   },
 )
 
-async function present(ctx: ReadContext, profiles: readonly Profile[]): Promise<readonly Profile[]> {
+async function present(ctx: ReadContext, profiles: readonly ClusterProfile[]): Promise<readonly ClusterProfile[]> {
   return Promise.all(
     profiles.map((profile) => (profile.extId === undefined ? profile : withMembers(ctx.store, profile))),
   )
@@ -181,7 +182,7 @@ async function requireUnused(store: Reader, extId: string, name: string): Promis
   throw new ApiError('CLUSTER_PROFILE_IN_USE', { name, users }, { extra: { clusterCount: members.length } })
 }
 
-async function requireFreeName(store: Reader, profile: Profile): Promise<void> {
+async function requireFreeName(store: Reader, profile: ClusterProfile): Promise<void> {
   const others = await store.find(ClusterProfile)
   if (others.some(({ extId, name }) => extId !== profile.extId && name.toLowerCase() === profile.name.toLowerCase())) {
     throw new ApiError('CLUSTER_PROFILE_NAME_EXISTS', { fields: 'name' })

@@ -1,12 +1,9 @@
 /** Source: behaviour clustermgmt.md 1.4. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { canonicalJson } from '../../core/idempotency.ts'
 import type { HostCondition } from '../../drivers/hardware.ts'
 import type { Schedule } from '../context.ts'
-
-type HostRow = EntityOf<typeof Host>
 
 const microsPerMilli = 1000
 
@@ -34,9 +31,9 @@ export const observeHosts: Schedule = {
 }
 
 /** undefined: nothing has changed. */
-function changesOf(host: HostRow, { isDegraded, isUp, bootedAt }: HostCondition): Partial<HostRow> | undefined {
+function changesOf(host: Host, { isDegraded, isUp, bootedAt }: HostCondition): Partial<Host> | undefined {
   const acropolisConnectionState = isUp ? 'CONNECTED' : 'DISCONNECTED'
-  const changes: Partial<HostRow> = {
+  const changes: Partial<Host> = {
     isDegraded,
     ...(host.hypervisor && { hypervisor: { ...host.hypervisor, acropolisConnectionState } }),
     ...(bootedAt !== undefined && isUp && { bootTimeUsecs: Math.floor(bootedAt * microsPerMilli) }),

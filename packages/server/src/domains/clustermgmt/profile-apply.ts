@@ -3,7 +3,7 @@
  * cluster fails the task, but the others keep the profile.
  * Source: behaviour clustermgmt.md 1.1 (what stays after a failed task), 1.10.
  */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import type { NonCompatibleClusterReference } from '@hyperplane/contract/clustermgmt/task-response'
@@ -21,8 +21,6 @@ import { followRsyslog } from './rsyslog/follow.ts'
 import { differingSections, inClusterRow, sections } from './settings-sections.ts'
 import { followSnmp } from './snmp/follow.ts'
 import { keepResult } from './topology/task-results.ts'
-
-type Profile = EntityOf<typeof ClusterProfile>
 
 export interface Application {
   readonly profileExtId: string
@@ -69,7 +67,7 @@ export const applicationSteps: readonly Step<Application>[] = [
     name: 'start sections',
     progress: 10,
     record: async (ctx, input) => {
-      const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile
+      const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as ClusterProfile
       const settings = only(prescribed(ctx.secrets, profile), input.sections)
       const started: Started[] = []
       for (const clusterExtId of input.clusterExtIds) {
@@ -101,7 +99,7 @@ export const applicationSteps: readonly Step<Application>[] = [
       return Promise.all(started.map((one) => settleOrReport(ctx, input.profileExtId, one)))
     },
     record: async (ctx, input, results: readonly Result[]) => {
-      const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile
+      const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as ClusterProfile
       const desired = only(prescribed(ctx.secrets, profile), input.sections)
       const applied = inClusterRow(desired)
       for (const { clusterExtId, settings } of results) {
@@ -178,8 +176,8 @@ const messagesOf = (ends: readonly TaskEnd[]): AppMessage[] => ends.flatMap(({ e
 
 async function recordFailedMember(
   ctx: Parameters<typeof recordCompliance>[0],
-  profile: Profile,
-  cluster: EntityOf<typeof Cluster>,
+  profile: ClusterProfile,
+  cluster: Cluster,
   changed: readonly SettingsSection[] | undefined,
 ): Promise<void> {
   const allowed = new Set(profile.allowedOverrides)
@@ -199,7 +197,7 @@ async function recordFailedMember(
 /** One change for each cluster and section that differ, without secrets. */
 export async function applicationPlanOf(
   ctx: StepContext,
-  profile: Profile,
+  profile: ClusterProfile,
   { clusterExtIds, sections: changed }: Application,
 ): Promise<Plan> {
   const settings = only(prescribed(ctx.secrets, profile), changed)

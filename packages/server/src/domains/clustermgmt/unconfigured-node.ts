@@ -1,5 +1,5 @@
 /** Admission of questions about nodes of no cluster. Source: behaviour clustermgmt.md 1.3. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { unconfiguredNodeOperations, type ValidateNodeParam } from '@hyperplane/contract/clustermgmt/unconfigured-node'
 import { type ApiError, invalid } from '../../core/api-error.ts'
@@ -13,7 +13,7 @@ import { givenFaults, hasAddress, requireNodeCluster } from './topology/nodes.ts
 import { NodeReservation } from './topology/reservations.ts'
 import { validateBundle, validateUplinks } from './topology/validation.ts'
 
-type Context = WriteContext<EntityOf<typeof Cluster>, never>
+type Context = WriteContext<Cluster, never>
 type Validation = ValueOf<typeof ValidateNodeParam>['spec']
 
 export const unconfiguredNode = implement(

@@ -1,5 +1,5 @@
 /** Extensions in the vCenters of ESX clusters. Source: behaviour clustermgmt.md 1.16. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import {
   type VcenterCredentials,
@@ -20,7 +20,6 @@ import {
 } from '../context.ts'
 import { checkCluster, requireClusterReachable } from '../registrations/reachability.ts'
 
-type Row = EntityOf<typeof VcenterExtension>
 type Credentials = ValueOf<typeof VcenterCredentials>
 
 interface Input {
@@ -96,7 +95,7 @@ const passwordFaults = ({ password }: Credentials): ApiError[] =>
   password === undefined ? [invalid('password', 'is required')] : []
 
 async function start(
-  ctx: WriteContext<Row>,
+  ctx: WriteContext<VcenterExtension>,
   { username, password = '', port = 443 }: Credentials,
   task: typeof registerVcenter,
   operation: string,

@@ -1,5 +1,4 @@
 /** Mounts storage containers on all requested ESX hosts, or on none. Source: behaviour clustermgmt.md 1.9. */
-import type { EntityOf } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
@@ -13,15 +12,12 @@ import { checkCluster } from '../registrations/reachability.ts'
 import { hostsOf } from '../storage-space/capacity.ts'
 import { clusterFor, markedForRemoval } from './storage-containers.ts'
 
-type Container = EntityOf<typeof StorageContainer>
-type Mounted = EntityOf<typeof DataStore>
-
 interface Mounting {
   readonly clusterExtId: string
-  readonly datastores: readonly Mounted[]
+  readonly datastores: readonly DataStore[]
 }
 
-const specOf = (mounted: Mounted) => ({
+const specOf = (mounted: DataStore) => ({
   clusterExtId: mounted.clusterExtId as string,
   hostExtId: mounted.hostExtId as string,
   containerExtId: mounted.containerExtId as string,
@@ -95,7 +91,7 @@ export interface MountRequest {
 
 export async function startMount(
   ctx: WriteContext,
-  container: Container,
+  container: StorageContainer,
   request: MountRequest,
 ): Promise<{ extId: string }> {
   const clusterExtId = await esxCluster(ctx, container, 'mounting a datastore')
@@ -106,9 +102,9 @@ export async function startMount(
       `expected "${container.name}", the name of this container; found "${request.containerName}"`,
     )
   }
-  const datastores: Mounted[] = []
+  const datastores: DataStore[] = []
   for (const host of await nodesOf(ctx.store, clusterExtId, request.nodeExtIds)) {
-    const datastore: Mounted = {
+    const datastore: DataStore = {
       extId: ctx.ids.uuid(),
       tenantId: ctx.tenantId,
       clusterExtId,
@@ -129,7 +125,7 @@ export async function startMount(
 
 export async function startUnmount(
   ctx: WriteContext,
-  container: Container,
+  container: StorageContainer,
   request: { readonly datastoreName: string; readonly nodeExtIds?: readonly string[] },
 ): Promise<{ extId: string }> {
   const clusterExtId = await esxCluster(ctx, container, 'unmounting a datastore')
@@ -139,7 +135,7 @@ export async function startUnmount(
     (mounted) => mounted.datastoreName === request.datastoreName && ids.has(mounted.hostExtId as string),
   )
   if (datastores.length === 0) throw notFound(DataStore, request.datastoreName, 'datastoreName')
-  const running = (await vmsThrough(ctx, clusterExtId, datastores[0] as Mounted)).filter(
+  const running = (await vmsThrough(ctx, clusterExtId, datastores[0] as DataStore)).filter(
     (vm) => vm.powerState === 'ON' && datastores.some(({ hostExtId }) => hostExtId === vm.host?.extId),
   )
   if (running.length > 0) {
@@ -154,8 +150,8 @@ export async function startUnmount(
 export async function vmsThrough(
   { store, drivers }: { readonly store: Reader; readonly drivers: Pick<Drivers, 'externalHypervisor'> },
   clusterExtId: string,
-  { containerExtId, datastoreName }: Mounted,
-): Promise<EntityOf<typeof ExternVm>[]> {
+  { containerExtId, datastoreName }: DataStore,
+): Promise<ExternVm[]> {
   const vms = await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })
   return vms.filter(({ extId, disks }) => {
     const through = drivers.externalHypervisor.datastoreOf(extId) ?? datastoreName
@@ -164,7 +160,7 @@ export async function vmsThrough(
   })
 }
 
-async function esxCluster(ctx: WriteContext, container: Container, action: string): Promise<string> {
+async function esxCluster(ctx: WriteContext, container: StorageContainer, action: string): Promise<string> {
   const cluster = await clusterFor(ctx, container.clusterExtId as string, 'clusterExtId', action)
   if (cluster.config?.hypervisorTypes?.includes('ESX') !== true) {
     throw new ApiError('NOT_AN_ESX_CLUSTER', { name: cluster.name, action })

@@ -1,5 +1,5 @@
 /** Storage containers for clustermgmt and storage v4.0.a3. Source: behaviour clustermgmt.md 1.9; volumes-storage.md 1.8. */
-import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { BodyOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -19,15 +19,14 @@ import { imageContainerName } from '../storage-space/stored-data.ts'
 import { type ContainerRules, containerRefusals, requireContainerRoom } from './rules.ts'
 import { createContainer, deleteContainer, updateContainer } from './tasks.ts'
 
-type Container = EntityOf<typeof StorageContainer>
 type Body = BodyOf<typeof StorageContainer>
 
-export function isManager(cluster: EntityOf<typeof Cluster>): boolean {
+export function isManager(cluster: Cluster): boolean {
   return cluster.config?.clusterFunction?.includes('PRISM_CENTRAL') === true
 }
 
 /** @throws ApiError 400 */
-export function refuseManager(cluster: EntityOf<typeof Cluster>, action: string): void {
+export function refuseManager(cluster: Cluster, action: string): void {
   if (isManager(cluster)) throw new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: cluster.name, action })
 }
 
@@ -37,7 +36,7 @@ export async function clusterFor(
   clusterExtId: string,
   attribute: string,
   action: string,
-): Promise<EntityOf<typeof Cluster>> {
+): Promise<Cluster> {
   const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, attribute)
   refuseManager(cluster, action)
   requireReachable(ctx, cluster)
@@ -54,7 +53,7 @@ export async function startContainerCreation(
   const cluster = await clusterFor(ctx, clusterExtId, 'X-Cluster-Id', 'creating a storage container')
   refuseReadOnly(cluster, 'storage containers')
   const extId = ctx.ids.uuid()
-  const container: Container = created(ctx, StorageContainer, body, {
+  const container: StorageContainer = created(ctx, StorageContainer, body, {
     ...derivedFields(body, cluster),
     extId,
     containerExtId: extId,
@@ -78,7 +77,7 @@ export async function startContainerCreation(
 }
 
 /** A single copy without a requested host goes to the host with the fewest pinned containers. */
-async function hostOfOnlyCopy(store: Reader, container: Container): Promise<string | undefined> {
+async function hostOfOnlyCopy(store: Reader, container: StorageContainer): Promise<string | undefined> {
   const { clusterExtId = '', affinityHostExtId } = container
   if (copiesOf(container) !== 1 || affinityHostExtId !== undefined) return undefined
   const all = await storageHostsOf(store, clusterExtId)
@@ -93,11 +92,11 @@ async function hostOfOnlyCopy(store: Reader, container: Container): Promise<stri
 
 export async function startContainerUpdate(
   ctx: WriteContext,
-  stored: Container,
-  next: Container,
+  stored: StorageContainer,
+  next: StorageContainer,
 ): Promise<{ extId: string }> {
   const cluster = await clusterFor(ctx, stored.clusterExtId as string, 'clusterExtId', 'updating a storage container')
-  const container: Container = {
+  const container: StorageContainer = {
     ...next,
     ...derivedFields(next, cluster),
     ownerExtId: next.ownerExtId ?? stored.ownerExtId,
@@ -122,7 +121,7 @@ export async function startContainerUpdate(
 
 export async function startContainerRemoval(
   ctx: WriteContext,
-  stored: Container,
+  stored: StorageContainer,
   ignoreSmallFiles: boolean,
 ): Promise<{ extId: string }> {
   const cluster = await clusterFor(ctx, stored.clusterExtId as string, 'clusterExtId', 'deleting a storage container')
@@ -155,7 +154,7 @@ export async function startContainerRemoval(
   return ctx.startTask(deleteContainer, input, options)
 }
 
-export const markedForRemoval = (container: Container): ApiError =>
+export const markedForRemoval = (container: StorageContainer): ApiError =>
   new ApiError('CONFLICT', { fault: `The storage container "${container.name}" is being removed.` })
 
 /** @throws ApiError 409 for containers that are being deleted */
@@ -167,7 +166,7 @@ export async function requireContainersNotRemoved(store: Reader, containerExtIds
 }
 
 /** Includes pending rows of running tasks. */
-async function usersOf(store: Reader, container: Container): Promise<ReadonlyMap<string, number>> {
+async function usersOf(store: Reader, container: StorageContainer): Promise<ReadonlyMap<string, number>> {
   const users = new Map(await store.referrerCounts('StorageContainer', container.extId))
   if (container.name === imageContainerName) {
     for (const kind of [Image, Ova]) {
@@ -180,7 +179,7 @@ async function usersOf(store: Reader, container: Container): Promise<ReadonlyMap
 }
 
 /** Early check only: the task that records the name enforces uniqueness. */
-async function requireFreeName(store: Reader, container: Container): Promise<void> {
+async function requireFreeName(store: Reader, container: StorageContainer): Promise<void> {
   const name = container.name.toLowerCase()
   const others = await store.findWhere(StorageContainer, { clusterExtId: container.clusterExtId as string })
   if (others.some((other) => other.extId !== container.extId && other.name.toLowerCase() === name)) {
@@ -189,7 +188,7 @@ async function requireFreeName(store: Reader, container: Container): Promise<voi
 }
 
 /** Defaults that depend on the cluster or other fields, and `isEncrypted`. */
-function derivedFields(body: Body | Container, cluster: EntityOf<typeof Cluster>) {
+function derivedFields(body: Body | StorageContainer, cluster: Cluster) {
   const hasAddresses = (body.nfsWhitelistAddress?.length ?? 0) > 0
   return {
     replicationFactor: body.replicationFactor ?? cluster.config?.redundancyFactor ?? 2,

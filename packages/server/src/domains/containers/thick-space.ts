@@ -1,5 +1,4 @@
 /** Thick disks of a container become thin. Source: behaviour clustermgmt.md 1.9. */
-import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
@@ -34,7 +33,7 @@ export const clearThickSpace = defineTask<Clearing>({
 /** @param clusterExtId of the header; if given, that of the container */
 export async function startClearing(
   ctx: WriteContext,
-  container: EntityOf<typeof StorageContainer>,
+  container: StorageContainer,
   clusterExtId: string | undefined,
 ): Promise<TaskStarted> {
   const own = container.clusterExtId as string

@@ -51,11 +51,7 @@ interface Path {
   readonly restorableDomainManagerExtId: string
 }
 
-async function pointsOf(
-  ctx: ReadContext,
-  path: Path,
-  source: EntityOf<typeof RestoreSource>,
-): Promise<readonly Manifest[]> {
+async function pointsOf(ctx: ReadContext, path: Path, source: RestoreSource): Promise<readonly Manifest[]> {
   const managerExtId = path.restorableDomainManagerExtId
   const points = (await restorePointsOf(ctx, source)).filter(
     ({ domainManager }) => domainManager.extId === managerExtId,

@@ -1,5 +1,4 @@
 /** Restore sources; creating one contacts nothing. Source: behaviour platform.md 9. */
-import type { EntityOf } from '@hyperplane/contract'
 import { RestoreSource, restoreSourceOperations } from '@hyperplane/contract/platform/restore-source'
 import { type Location, locationFaults } from '../../archive/location-rules.ts'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
@@ -8,8 +7,6 @@ import { formatTime, parseTime } from '../../core/time/clock.ts'
 import { created } from '../../core/updates.ts'
 import { compares, type TypedFilter } from '../../odata/index.ts'
 import { implement, type ReadContext, type Schedule } from '../context.ts'
-
-type Source = EntityOf<typeof RestoreSource>
 
 const lifeMilliseconds = 24 * 3600 * 1000
 const maximumSources = 20
@@ -70,12 +67,12 @@ export function refuseApiKey(ctx: ReadContext): void {
   })
 }
 
-const endOf = ({ lastUsedTime }: Source, now: number): number =>
+const endOf = ({ lastUsedTime }: RestoreSource, now: number): number =>
   (parseTime(lastUsedTime ?? '') ?? now) + lifeMilliseconds
 
-export const isExpired = (source: Source, now: number): boolean => endOf(source, now) <= now
+export const isExpired = (source: RestoreSource, now: number): boolean => endOf(source, now) <= now
 
-function refuseExpired(ctx: ReadContext<Source>): void {
+function refuseExpired(ctx: ReadContext<RestoreSource>): void {
   if (isExpired(ctx.target, ctx.clock.now())) throw notFound(RestoreSource, ctx.target.extId, 'extId')
 }
 

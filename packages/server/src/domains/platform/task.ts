@@ -1,5 +1,4 @@
 /** Tasks: derived fields, cancellation, retention. Source: behaviour platform.md 2, conventions.md 18. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Batch } from '@hyperplane/contract/platform/batch'
 import { platformMessages } from '@hyperplane/contract/platform/errors'
 import { Task, taskOperations } from '@hyperplane/contract/platform/task'
@@ -14,9 +13,8 @@ import { type AffectedEntity, implement, type ReadContext, type Schedule, type W
 import { withVisibleNames } from './affected-entities.ts'
 import { taskRules } from './invariants.ts'
 
-type TaskEntity = EntityOf<typeof Task>
 /** `allAffected`: stored if there are more affected entities than the interface shows. */
-type StoredTask = TaskEntity & { readonly allAffected?: readonly AffectedEntity[] }
+type StoredTask = Task & { readonly allAffected?: readonly AffectedEntity[] }
 
 const ended: readonly unknown[] = ['SUCCEEDED', 'FAILED', 'CANCELED']
 
@@ -65,7 +63,7 @@ export const task = implement(
   { present: [[Task, presentTasks]], schedules: [retention], invariants: taskRules },
 )
 
-async function cancel(ctx: WriteContext, found: TaskEntity): Promise<void> {
+async function cancel(ctx: WriteContext, found: Task): Promise<void> {
   if (found.isCancelable !== true) {
     throw new ApiError('TASK_NOT_CANCELABLE', { taskExtId: found.extId, operation: found.operation ?? '' })
   }
@@ -76,16 +74,16 @@ async function cancel(ctx: WriteContext, found: TaskEntity): Promise<void> {
   }
 }
 
-const presented = new Derivation<TaskEntity, TaskEntity>()
+const presented = new Derivation<Task, Task>()
 
-async function presentTasks(ctx: ReadContext, tasks: readonly StoredTask[]): Promise<readonly TaskEntity[]> {
+async function presentTasks(ctx: ReadContext, tasks: readonly StoredTask[]): Promise<readonly Task[]> {
   ctx.followsStore()
   const names = await withVisibleNames(
     ctx,
     tasks.map((each) => (each.entitiesAffected ?? []) as readonly AffectedEntity[]),
   )
   return tasks.map((each, index) => {
-    const affected = names[index] as NonNullable<TaskEntity['entitiesAffected']>
+    const affected = names[index] as NonNullable<Task['entitiesAffected']>
     const shown = presented.of(
       each,
       affected.map(({ name }) => name),
@@ -95,13 +93,13 @@ async function presentTasks(ctx: ReadContext, tasks: readonly StoredTask[]): Pro
   })
 }
 
-function ownerDetailsOf(ctx: ReadContext, task: StoredTask): TaskEntity['completionDetails'] {
+function ownerDetailsOf(ctx: ReadContext, task: StoredTask): Task['completionDetails'] {
   if (task.ownedBy?.extId !== ctx.caller.extId) return undefined
   const details = ctx.secrets.open(Task.kind, task.extId, 'ownerDetails', task.ownerDetails)
   return [...(task.completionDetails ?? []), ...JSON.parse(details ?? '[]')]
 }
 
-function withLinks(task: TaskEntity, affected: NonNullable<TaskEntity['entitiesAffected']>): TaskEntity {
+function withLinks(task: Task, affected: NonNullable<Task['entitiesAffected']>): Task {
   const linked = <R extends { extId?: string }>(reference: R): R & { href: string } => ({
     ...reference,
     href: `/platform/v4.3/config/tasks/${reference.extId}`,

@@ -1,5 +1,5 @@
 /** Unregisters: removes the entities here, revokes the trust; a cluster keeps running. Source: behaviour platform.md 4. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager, registeredRel } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
@@ -173,7 +173,7 @@ async function planDeparture(ctx: StepContext, input: Input): Promise<Plan> {
   }
 }
 
-const associationsOf = (cluster: EntityOf<typeof Cluster> | undefined): string[] =>
+const associationsOf = (cluster: Cluster | undefined): string[] =>
   (cluster?.categories?.length ?? 0) === 0
     ? []
     : ['The cluster carries categories: associations of what leaves are not kept.']

@@ -1,6 +1,5 @@
 /** Mutations of anything on an unreachable cluster are refused. Source: behaviour clustermgmt.md 1.2 (isAvailable), 1.18. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ApiError } from '../../core/api-error.ts'
 import { rowWithId } from '../../core/standard.ts'
@@ -40,7 +39,7 @@ export async function requireClusterReachable(ctx: Asking, clusterExtId: string 
 }
 
 /** @throws ApiError 409 for operation mode READ_ONLY */
-export function refuseReadOnly(cluster: EntityOf<typeof Cluster>, what: string): void {
+export function refuseReadOnly(cluster: Cluster, what: string): void {
   if (cluster.config?.operationMode !== 'READ_ONLY') return
   throw new ApiError('CONFLICT', {
     fault: `The cluster "${cluster.name}" is in the operation mode READ_ONLY, which takes no new ${what}.`,

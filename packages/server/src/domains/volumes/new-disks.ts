@@ -1,5 +1,5 @@
 /** Disks that are created with their group or later. Source: behaviour volumes-storage.md 1.3. */
-import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { BodyOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -27,7 +27,7 @@ export interface PlannedDisk {
 }
 
 export interface Place {
-  readonly cluster: EntityOf<typeof Cluster>
+  readonly cluster: Cluster
   readonly groupExtId: string
   readonly groupName: string
   /** Path of a disk in the body: empty, or with a slash at the end. */
@@ -35,7 +35,7 @@ export interface Place {
 }
 
 interface Origin {
-  readonly container: EntityOf<typeof StorageContainer>
+  readonly container: StorageContainer
   readonly source?: BlockSource
   readonly sourceBytes?: number
 }

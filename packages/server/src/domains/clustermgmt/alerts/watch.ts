@@ -1,6 +1,5 @@
 /** Opens and closes alerts, and delivers their notices. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Transaction } from '../../../store/store.ts'
@@ -67,7 +66,7 @@ export const alertSchedules: readonly Schedule[] = [
 ]
 
 interface Judged {
-  readonly clusters: readonly EntityOf<typeof Cluster>[]
+  readonly clusters: readonly Cluster[]
   /** Alerts of unreachable clusters stay as they are. */
   readonly ignored: ReadonlySet<string>
 }

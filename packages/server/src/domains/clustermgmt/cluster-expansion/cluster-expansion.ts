@@ -1,5 +1,4 @@
 /** Admission of requests to add nodes and to remove them. Source: behaviour clustermgmt.md 1.1, 1.3. */
-import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { clusterExpansionOperations } from '@hyperplane/contract/clustermgmt/cluster-expansion'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -64,15 +63,12 @@ export const clusterExpansion = implement(
   },
 )
 
-type ClusterRow = EntityOf<typeof Cluster>
-type HostRow = EntityOf<typeof Host>
-
 /** @throws ApiError 404 for each id that is not of a host of the cluster */
 async function leavingHosts(
   { store }: Pick<WriteContext, 'store'>,
-  cluster: ClusterRow,
+  cluster: Cluster,
   nodeUuids: readonly string[],
-): Promise<HostRow[]> {
+): Promise<Host[]> {
   const ids = nodeUuids.map((nodeUuid) => nodeUuid.toLowerCase())
   const hosts = (await store.getMany(Host, ids)).filter((host) => host.cluster.uuid === cluster.extId)
   refuseAll(
@@ -86,8 +82,8 @@ async function leavingHosts(
 /** @throws ApiError 409: the data of such a container is on its host only */
 async function requireNoBoundContainer(
   { store }: Pick<WriteContext, 'store'>,
-  cluster: ClusterRow,
-  hosts: readonly HostRow[],
+  cluster: Cluster,
+  hosts: readonly Host[],
 ): Promise<void> {
   const containers = await store.findWhere(StorageContainer, { clusterExtId: cluster.extId })
   for (const { extId, hostName: name } of hosts) {

@@ -1,5 +1,4 @@
 /** A cluster ends, and its nodes can be discovered again. Source: behaviour clustermgmt.md 1.2 (deleteClusterById). */
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Registration } from '@hyperplane/contract/platform/registration'
@@ -81,10 +80,7 @@ export const destroyCluster = defineTask<Destruction>({
   },
 })
 
-export async function startDestruction(
-  ctx: WriteContext,
-  cluster: EntityOf<typeof Cluster>,
-): Promise<{ readonly extId: string }> {
+export async function startDestruction(ctx: WriteContext, cluster: Cluster): Promise<{ readonly extId: string }> {
   const { extId } = cluster
   if (!ctx.dryRun) {
     refuseAll(await reasonsToKeep(ctx.store, cluster))

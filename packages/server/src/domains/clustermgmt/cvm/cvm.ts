@@ -1,5 +1,5 @@
 /** Reads of controller VMs, and admission to change their size. Source: behaviour clustermgmt.md 1.6. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Cvm, type CvmReconfigurationSpec, cvmOperations } from '@hyperplane/contract/clustermgmt/cvm'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -18,7 +18,7 @@ import { smallestForDeduplication } from '../../storage-space/controller-vm-memo
 import { controllerVmId, controllerVmName, controllerVmOf, type HostEntity } from './controller-vms.ts'
 import { reconfigureControllerVms, requireSpare, resizeControllerVm } from './reconfigure.ts'
 
-type Context = WriteContext<EntityOf<typeof Cluster>>
+type Context = WriteContext<Cluster>
 
 const GiB = 1024 ** 3
 

@@ -1,5 +1,5 @@
 /** Takes a drive into the pool, or calls its removal off. Source: behaviour clustermgmt.md 1.8 (addDisk). */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Disk, type DiskAdditionSpec } from '@hyperplane/contract/clustermgmt/disk'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -26,7 +26,7 @@ interface Addition extends OfDisk {
 
 export async function startAddition(
   ctx: WriteContext,
-  cluster: EntityOf<typeof Cluster>,
+  cluster: Cluster,
   { serialNumber, diskPartitionInfo = { partitionType: 'EXT4' } }: Body,
 ): Promise<TaskStarted> {
   if (isManager(cluster))

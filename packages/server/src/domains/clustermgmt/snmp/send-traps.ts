@@ -1,6 +1,5 @@
 /** Alerts of a cluster, as traps and informs to the receivers that it is set up for. Source: behaviour clustermgmt.md 1.12. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SnmpUser } from '@hyperplane/contract/clustermgmt/snmp-user'
 import { secretDigest } from '../../../drivers/hardware.ts'
@@ -83,7 +82,7 @@ async function userSecurity(
 
 const millisPerTick = 10
 
-function notificationOf({ clock }: ScheduleContext, cluster: EntityOf<typeof Cluster>, notice: Notice): Notification {
+function notificationOf({ clock }: ScheduleContext, cluster: Cluster, notice: Notice): Notification {
   const { number, severity } = alertTypes[notice.type]
   const objects: Readonly<Record<AlertObject, number | string>> = {
     alertId: notice.alertExtId,

@@ -1,5 +1,4 @@
 /** One change of the SNMP settings of a cluster, and its task. Source: behaviour clustermgmt.md 1.1 (task shape), 1.12. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SnmpSettings } from '@hyperplane/contract/clustermgmt/snmp-config'
 import { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'
@@ -72,7 +71,7 @@ export function snmpChange<I>(change: Change<I>): SnmpChange<I> {
  */
 export async function startSnmpChange<I extends object>(
   ctx: WriteContext,
-  cluster: EntityOf<typeof Cluster>,
+  cluster: Cluster,
   { operation, faults, task }: SnmpChange<I>,
   input: I,
   entity: AffectedEntity = affected(SnmpSettings, { extId: snmpConfigId(cluster.extId) }),
@@ -93,7 +92,7 @@ export async function startSnmpChange<I extends object>(
   )
 }
 
-export const clusterInPath = (ctx: WriteContext<unknown, 'clusterExtId'>): EntityOf<typeof Cluster> =>
+export const clusterInPath = (ctx: WriteContext<unknown, 'clusterExtId'>): Cluster =>
   parentOf(ctx, 'clusterExtId', Cluster)
 
 export async function storedSection(store: Reader, clusterExtId: string): Promise<Section> {

@@ -1,6 +1,5 @@
 /** SSL certificates of clusters, and of this service. Source: behaviour clustermgmt.md 1.15. */
 import { X509Certificate } from 'node:crypto'
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SSLCertificate, sslCertificateOperations } from '@hyperplane/contract/clustermgmt/ssl-certificate'
 import { ApiError } from '../../../core/api-error.ts'
@@ -20,9 +19,6 @@ import { checkCluster, requireReachable } from '../../registrations/reachability
 import { clusterTask } from '../cluster-task.ts'
 import { serviceTlsOf, shownCertificate, shownFields, storedPair, subjectOf, useOnService } from './holder.ts'
 import { asksForNewKey, readReplacement, regenerated, regenerationFaults } from './replacement.ts'
-
-type CertificateRow = EntityOf<typeof SSLCertificate>
-type ClusterRow = EntityOf<typeof Cluster>
 
 interface Replacing {
   readonly clusterExtId: string
@@ -101,7 +97,7 @@ export const sslCertificate = implement(
   sslCertificateOperations,
   {
     async updateSSLCertificate(ctx, { path: { clusterExtId }, prepared }) {
-      const cluster = (await ctx.store.get(Cluster, clusterExtId)) as ClusterRow
+      const cluster = (await ctx.store.get(Cluster, clusterExtId)) as Cluster
       requireReachable(ctx, cluster)
       if (serviceTlsOf(ctx, cluster)?.isConfigured === true)
         throw new ApiError('CONFLICT', {
@@ -131,16 +127,16 @@ export const sslCertificate = implement(
 )
 
 /** Until a request chooses one, the cluster shows a certificate of its own. */
-const unchosenRow = (cluster: ClusterRow | undefined): CertificateRow | undefined =>
-  cluster && ({ extId: cluster.extId, clusterExtId: cluster.extId, privateKeyAlgorithm: regenerated } as CertificateRow)
+const unchosenRow = (cluster: Cluster | undefined): SSLCertificate | undefined =>
+  cluster && ({ extId: cluster.extId, clusterExtId: cluster.extId, privateKeyAlgorithm: regenerated } as SSLCertificate)
 
 async function withShownCertificate(
   ctx: ReadContext,
-  rows: readonly CertificateRow[],
-): Promise<readonly CertificateRow[]> {
+  rows: readonly SSLCertificate[],
+): Promise<readonly SSLCertificate[]> {
   return Promise.all(
     rows.map(async (row) => {
-      const cluster = (await ctx.store.get(Cluster, row.extId)) as ClusterRow
+      const cluster = (await ctx.store.get(Cluster, row.extId)) as Cluster
       // Its row may lack the key, and then the service shows another certificate.
       const isStored = row.publicCertificate !== undefined && serviceTlsOf(ctx, cluster) === undefined
       return isStored ? row : { ...row, ...shownFields(await shownCertificate(ctx, cluster)) }
@@ -148,7 +144,7 @@ async function withShownCertificate(
   )
 }
 
-async function clusterOf({ store }: { readonly store: Reader }, clusterExtId: string): Promise<ClusterRow> {
+async function clusterOf({ store }: { readonly store: Reader }, clusterExtId: string): Promise<Cluster> {
   const cluster = await store.get(Cluster, clusterExtId)
   if (cluster === undefined) throw DriverError.final('the cluster is gone')
   return cluster
@@ -158,13 +154,13 @@ const stagedPair = ({ outputs }: StepContext | RecordContext): CertificatePair =
 
 /** undefined: the switch is not recorded. */
 const switchedFrom = ({ outputs }: StepContext | RecordContext) =>
-  outputs[switchOver] as { readonly before?: CertificateRow } | undefined
+  outputs[switchOver] as { readonly before?: SSLCertificate } | undefined
 
 /** Only this service needs its key again, at the next start: a cluster has its own. */
-const rowOf = (cluster: ClusterRow, { certificate, caChain = '', privateKey }: CertificatePair): CertificateRow =>
+const rowOf = (cluster: Cluster, { certificate, caChain = '', privateKey }: CertificatePair): SSLCertificate =>
   ({
     extId: cluster.extId,
     clusterExtId: cluster.extId,
     ...shownFields(certificate + caChain),
     ...(isManager(cluster) ? { privateKey } : {}),
-  }) as CertificateRow
+  }) as SSLCertificate

@@ -1,5 +1,4 @@
 /** The password manager: accounts of systems below the manager, and its own `admin`. Source: behaviour clustermgmt.md 1.14. */
-import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SystemUserPassword, systemUserPasswordOperations } from '@hyperplane/contract/clustermgmt/system-user-password'
@@ -258,7 +257,7 @@ async function countFailure(ctx: RecordContext, account: Account): Promise<void>
 /** The rows before the change. */
 interface Before {
   readonly account?: AccountRow
-  readonly user?: EntityOf<typeof User>
+  readonly user?: User
   readonly bmc?: Bmc
   readonly extId: string
 }
