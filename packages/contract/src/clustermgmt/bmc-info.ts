@@ -1,4 +1,4 @@
-import { get, perSecond, resource, update } from '../operation.ts'
+import { type EntityOf, get, perSecond, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { clusterAdmins } from './roles.ts'
@@ -24,6 +24,7 @@ export const BmcInfo = resource('clustermgmt.v4.config.BmcInfo', {
   rel: 'clustermgmt:config:host',
   ofCluster: { by: 'clusterExtId' },
 })
+export type BmcInfo = EntityOf<typeof BmcInfo>
 
 const path = '/config/clusters/{clusterExtId}/hosts/{extId}/bmc-info'
 

@@ -1,5 +1,5 @@
 import { names } from '../names.ts'
-import { action, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import { action, create, type EntityOf, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN } from '../shapes.ts'
 import { clusterAdmins, profileReaders } from './roles.ts'
@@ -45,6 +45,7 @@ export const ClusterProfile = resource('clustermgmt.v4.config.ClusterProfile', {
   notFound: 'CLUSTER_PROFILE_NOT_FOUND',
   ofCluster: { stays: 'a profile keeps its members registered' },
 })
+export type ClusterProfile = EntityOf<typeof ClusterProfile>
 
 /** By `uuid`, else by `name`; if both are given, they must name the same cluster. */
 export const ClusterReferenceListSpec = s.object('clustermgmt.v4.config.ClusterReferenceListSpec', {

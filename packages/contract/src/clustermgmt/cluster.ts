@@ -1,5 +1,5 @@
 import { names } from '../names.ts'
-import { action, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import { action, create, type EntityOf, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress, IPAddressOrFQDN, IPv4Address } from '../shapes.ts'
 import { hypervisorType } from './host.ts'
@@ -171,6 +171,7 @@ export const Cluster = resource('clustermgmt.v4.config.Cluster', {
   sparsePut: true,
   ofCluster: { by: 'extId', keptByManager: ['categories', 'clusterProfileExtId', 'compliance'] },
 })
+export type Cluster = EntityOf<typeof Cluster>
 
 export const StorageSummaryProjection = s.object('clustermgmt.v4.config.StorageSummaryProjection', {
   clusterFaultTolerantCapacityInBytes: s.readOnly(s.integer()),

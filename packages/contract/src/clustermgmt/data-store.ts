@@ -1,4 +1,4 @@
-import { list, perSecond, resource } from '../operation.ts'
+import { type EntityOf, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { storageContainerReaders } from './roles.ts'
 
@@ -22,6 +22,7 @@ export const DataStore = resource('clustermgmt.v4.config.DataStore', {
   unique: [{ fields: ['hostExtId', 'datastoreName'] }],
   ofCluster: { by: 'clusterExtId' },
 })
+export type DataStore = EntityOf<typeof DataStore>
 
 export const dataStoreOperations = {
   listDataStoresByClusterId: list('/config/clusters/{clusterExtId}/storage-containers/datastores', DataStore, {

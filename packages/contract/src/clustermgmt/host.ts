@@ -1,5 +1,5 @@
 import { names } from '../names.ts'
-import { get, list, perSecond, resource } from '../operation.ts'
+import { type EntityOf, get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { clusterHostReaders, hostReaders } from './roles.ts'
@@ -116,6 +116,7 @@ export const Host = resource('clustermgmt.v4.config.Host', {
   unique: [{ fields: ['cluster/uuid', 'hostName'] }],
   ofCluster: { by: 'cluster/uuid', keptByManager: ['categories'] },
 })
+export type Host = EntityOf<typeof Host>
 
 const filter = names(`
   bootTimeUsecs, cluster/name, cluster/uuid, cpuCapacityHz, cpuFrequencyHz, cpuModel, defaultVhdContainerUuid,

@@ -1,5 +1,5 @@
 /** Source: specification 2.4; catalogue clustermgmt.json; behaviour clustermgmt.md 1.15, 2. */
-import { get, perSecond, resource, update } from '../operation.ts'
+import { type EntityOf, get, perSecond, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { clusterAdmins, clusterViewers } from './roles.ts'
 
@@ -26,6 +26,7 @@ export const SSLCertificate = resource('clustermgmt.v4.config.SSLCertificate', {
   rel: 'clustermgmt:config:cluster',
   ofCluster: { by: 'clusterExtId' },
 })
+export type SSLCertificate = EntityOf<typeof SSLCertificate>
 
 const path = '/config/clusters/{clusterExtId}/ssl-certificate'
 

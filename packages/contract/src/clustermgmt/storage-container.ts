@@ -1,5 +1,16 @@
 import { names } from '../names.ts'
-import { action, baseFields, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import {
+  action,
+  baseFields,
+  create,
+  type EntityOf,
+  get,
+  list,
+  perSecond,
+  remove,
+  resource,
+  update,
+} from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 import { storageContainerAdmins, storageContainerReaders } from './roles.ts'
@@ -55,6 +66,7 @@ export const StorageContainer = resource('clustermgmt.v4.config.StorageContainer
   unique: [{ fields: ['clusterExtId', 'name'], ignoreCase: true, error: 'STORAGE_CONTAINER_NAME_EXISTS' }],
   ofCluster: { by: 'clusterExtId', keptByManager: ['ownerExtId'] },
 })
+export type StorageContainer = EntityOf<typeof StorageContainer>
 
 const nodeExtIds = s.optional(s.arrayOf(s.referenceTo('Host'), { maxItems: 50 }))
 

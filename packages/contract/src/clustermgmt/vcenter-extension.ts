@@ -1,5 +1,5 @@
 /** Source: specification 2.4; catalogue clustermgmt.json; behaviour clustermgmt.md 1.16, 2. */
-import { action, get, list, perSecond, resource } from '../operation.ts'
+import { action, type EntityOf, get, list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { clusterAdmins, clusterViewers } from './roles.ts'
 
@@ -16,6 +16,7 @@ export const VcenterExtension = resource('clustermgmt.v4.config.VcenterExtension
   unique: [{ fields: ['clusterExtId'] }],
   ofCluster: { by: 'clusterExtId' },
 })
+export type VcenterExtension = EntityOf<typeof VcenterExtension>
 
 /** Not stored. */
 export const VcenterCredentials = s.object('clustermgmt.v4.config.VcenterCredentials', {

@@ -2,7 +2,7 @@
  * An isolated control plane with its own store, clock, randomness and infrastructure. `default` always exists.
  * Clients select a world by the header `X-World`, the host `<name>.localhost`, or a port of its own.
  */
-import { action, create, get, list, read, remove, resource, update } from '../operation.ts'
+import { action, create, type EntityOf, get, list, read, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controlled, worldName } from './administration.ts'
 
@@ -53,6 +53,7 @@ export const World = resource('control.v1.World', {
   indexed: ['name'],
   notFound: 'WORLD_NOT_FOUND',
 })
+export type World = EntityOf<typeof World>
 
 /** Stored with the world, for resets; answers do not repeat it. */
 const seedText = s.text({ minLength: 1, maxLength: 64 * 1024 * 1024, multiline: true })

@@ -1,6 +1,6 @@
 /** Policies grant; none denies. Source: specification 2.5, 4.6, 5, 8; catalogue iam.json; behaviour iam.md 9, 10. */
 import { names } from '../names.ts'
-import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import { create, type EntityOf, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { Message } from '../shapes.ts'
@@ -53,6 +53,7 @@ export const AuthorizationPolicy = resource('iam.v4.authz.AuthorizationPolicy', 
   unique: [{ fields: ['displayName'], ignoreCase: true, error: 'AUTHORIZATION_POLICY_ALREADY_EXISTS' }],
   notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
 })
+export type AuthorizationPolicy = EntityOf<typeof AuthorizationPolicy>
 
 const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin']
 

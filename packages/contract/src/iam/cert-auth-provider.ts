@@ -1,5 +1,5 @@
 /** Signs TLS clients in. Source: specification 4.6, 5, 8; catalogue iam.json; behaviour iam.md 5, 10. */
-import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import { create, type EntityOf, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 
@@ -40,6 +40,7 @@ export const CertAuthProvider = resource('iam.v4.authn.CertAuthProvider', {
   unique: [{ fields: ['name'], error: 'IDENTITY_PROVIDER_ALREADY_EXISTS' }],
   notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
 })
+export type CertAuthProvider = EntityOf<typeof CertAuthProvider>
 
 /** Revocation settings are separate parts, or one JSON part. */
 export const CertAuthProviderForm = s.object('iam.v4.authn.CertAuthProvider', {

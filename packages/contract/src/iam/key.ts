@@ -1,7 +1,7 @@
 /** Keys cannot be changed, only revoked. Source: catalogue iam.json; behaviour iam.md 2, 10. */
 import { appMessageOf } from '../envelope.ts'
 import { names } from '../names.ts'
-import { action, create, get, list, perSecond, remove, resource } from '../operation.ts'
+import { action, create, type EntityOf, get, list, perSecond, remove, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { CreationType } from './user.ts'
@@ -46,6 +46,7 @@ export const Key = resource('iam.v4.authn.Key', {
   unique: [{ fields: ['userExtId', 'name'], error: 'KEY_ALREADY_EXISTS' }],
   notFound: 'USER_NOT_FOUND',
 })
+export type Key = EntityOf<typeof Key>
 
 const writers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin', 'User Admin']
 const readers: readonly RoleName[] = [...writers, 'Platform Viewer']

@@ -1,6 +1,6 @@
 /** System roles are read-only. Source: specification 5 (names); catalogue iam.json; behaviour iam.md 8, 10. */
 import { names } from '../names.ts'
-import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import { create, type EntityOf, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { Message } from '../shapes.ts'
@@ -29,6 +29,7 @@ export const Role = resource('iam.v4.authz.Role', {
   unique: [{ fields: ['displayName'], ignoreCase: true, error: 'ROLE_ALREADY_EXISTS' }],
   notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
 })
+export type Role = EntityOf<typeof Role>
 
 const readers: readonly RoleName[] = names(`
   Account Owner, Administrator, Central Admin, Platform Admin, Platform Viewer, Project Admin, Project Manager,

@@ -1,6 +1,6 @@
 /** Only the fields of a metadata document are stored. Source: catalogue iam.json; behaviour iam.md 5, 10. */
 import { names } from '../names.ts'
-import { create, get, list, perSecond, read, remove, resource, update } from '../operation.ts'
+import { create, type EntityOf, get, list, perSecond, read, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 
@@ -58,6 +58,7 @@ export const SamlIdentityProvider = resource('iam.v4.authn.SamlIdentityProvider'
   ],
   notFound: 'IDENTITY_PROVIDER_NOT_FOUND',
 })
+export type SamlIdentityProvider = EntityOf<typeof SamlIdentityProvider>
 
 const readers: readonly RoleName[] = names(`
   Central Admin, Platform Admin, Platform Viewer, Project Admin, Super Admin

@@ -1,6 +1,6 @@
 /** Users are set INACTIVE, never deleted. Source: catalogue iam.json; behaviour iam.md 1, 7, 10. */
 import { names } from '../names.ts'
-import { action, baseFields, create, get, list, perSecond, resource, update } from '../operation.ts'
+import { action, baseFields, create, type EntityOf, get, list, perSecond, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { KVPair } from '../shapes.ts'
@@ -77,6 +77,7 @@ export const User = resource('iam.v4.authn.User', {
   unique: [{ fields: ['idpId', 'username'], ignoreCase: true, error: 'USER_ALREADY_EXISTS' }],
   notFound: 'USER_NOT_FOUND',
 })
+export type User = EntityOf<typeof User>
 
 const accountKeepers: readonly RoleName[] = ['Central Admin', 'Platform Admin', 'Super Admin', 'User Admin']
 

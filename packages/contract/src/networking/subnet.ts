@@ -1,6 +1,6 @@
 /** VLAN or overlay of a VPC. Source: catalogue networking.json; behaviour networking.md 1.2, 2, operation-roles.tsv. */
 import { names } from '../names.ts'
-import { create, get, list, remove, resource, update } from '../operation.ts'
+import { create, type EntityOf, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { Layer2Stretch } from './layer2-stretch.ts'
@@ -102,6 +102,7 @@ export const Subnet = resource('networking.v4.config.Subnet', {
   gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true, where: { subnetType: 'OVERLAY' } },
   ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
 })
+export type Subnet = EntityOf<typeof Subnet>
 
 const view = { iam: 'View_Subnet', roles: subnetReaders }
 const mutation = {

@@ -1,6 +1,6 @@
 /** Source: catalogue networking.json; behaviour networking.md 1.18, 2, operation-roles.tsv. */
 import { names } from '../names.ts'
-import { create, get, list, remove, resource, update } from '../operation.ts'
+import { create, type EntityOf, get, list, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { IPv4Address } from '../shapes.ts'
@@ -74,6 +74,7 @@ export const VirtualSwitch = resource('networking.v4.config.VirtualSwitch', {
   iam: { ...ownAttributes, cluster_uuid: 'clusters/extId' },
   ofCluster: { by: 'clusterExtId', keptByManager: ['metadata'] },
 })
+export type VirtualSwitch = EntityOf<typeof VirtualSwitch>
 
 export const switchReaders: readonly RoleName[] = names(`
   Consumer, Developer, Network Infra Admin, Operator, Platform Admin, Platform Viewer, Project Admin, Super Admin,

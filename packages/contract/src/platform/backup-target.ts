@@ -1,5 +1,5 @@
 /** Storage for own backups. Source: catalogue platform.json; behaviour platform.md 7, 11; operation-roles.tsv. */
-import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import { create, type EntityOf, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { BackupLocation } from './backup-location.ts'
@@ -32,6 +32,7 @@ export const BackupTarget = resource('platform.v4.management.BackupTarget', {
   iam: {},
   ofCluster: { stays: 'a backup target keeps its cluster registered' },
 })
+export type BackupTarget = EntityOf<typeof BackupTarget>
 
 const writers: readonly RoleName[] = ['Domain Manager Admin', 'Platform Admin', 'Super Admin']
 

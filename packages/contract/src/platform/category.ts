@@ -1,7 +1,7 @@
 /** A tag `key:value`. Source: specification 2.3, 4.4, 5, 8; catalogue platform.json; behaviour platform.md 1, 11. */
 import { AppMessage } from '../envelope.ts'
 import { names } from '../names.ts'
-import { baseFields, create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import { baseFields, create, type EntityOf, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 
@@ -52,6 +52,7 @@ export const Category = resource('platform.v4.config.Category', {
   unique: [{ fields: ['key', 'value'], error: 'CATEGORY_ALREADY_EXISTS' }],
   counted: true,
 })
+export type Category = EntityOf<typeof Category>
 
 const writers: readonly RoleName[] = names(`
   CSI System, Category Admin, Kubernetes Admin, Kubernetes Data Services System, Kubernetes Infrastructure Provision,

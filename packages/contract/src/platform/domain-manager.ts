@@ -1,7 +1,7 @@
 /** A manager of clusters: this one or another. Source: catalogue platform.json; behaviour platform.md 4, 11. */
 import { HttpProxyConfig, HttpProxyWhiteListConfig } from '../clustermgmt/settings.ts'
 import { names } from '../names.ts'
-import { action, create, get, list, perSecond, resource } from '../operation.ts'
+import { action, create, type EntityOf, get, list, perSecond, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { BasicAuth, IPAddress, IPAddressOrFQDN, IpRange, KVPair } from '../shapes.ts'
@@ -88,6 +88,7 @@ export const DomainManager = resource('platform.v4.config.DomainManager', {
   indexed: ['isOwn'],
   ofCluster: { stays: 'a manager keeps its hosting cluster registered' },
 })
+export type DomainManager = EntityOf<typeof DomainManager>
 
 const readers: readonly RoleName[] = names(`
   Cluster Admin, Cluster Viewer, Domain Manager Admin, Domain Manager Viewer, Internal Super Admin,

@@ -1,6 +1,6 @@
 /** Discovered in the world, not created by clients. Source: catalogue platform.json; behaviour platform.md 10, 11. */
 import { names } from '../names.ts'
-import { get, perSecond, resource } from '../operation.ts'
+import { type EntityOf, get, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { IPAddressOrFQDN } from '../shapes.ts'
 
@@ -35,6 +35,7 @@ export const ExternalStorage = resource('platform.v4.config.ExternalStorage', {
   },
   iam: { name: 'name' },
 })
+export type ExternalStorage = EntityOf<typeof ExternalStorage>
 
 export const externalStorageOperations = {
   getExternalStorageById: get('/config/external-storages/{extId}', ExternalStorage, {

@@ -1,6 +1,6 @@
 /** An enabled product needs resources of the manager. Source: catalogue platform.json; behaviour platform.md 5, 11. */
 import { names } from '../names.ts'
-import { get, list, perSecond, resource, update } from '../operation.ts'
+import { type EntityOf, get, list, perSecond, resource, update } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { KVPair } from '../shapes.ts'
@@ -42,6 +42,7 @@ export const Product = resource('platform.v4.management.Product', {
   unique: [{ fields: ['domainManagerExtId', 'name'] }],
   ofCluster: { stays: 'a product only notes for which cluster it was enabled' },
 })
+export type Product = EntityOf<typeof Product>
 
 export const managementReaders: readonly RoleName[] = names(`
   Domain Manager Admin, Domain Manager Viewer, Platform Admin, Platform Viewer, Super Admin

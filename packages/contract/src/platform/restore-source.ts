@@ -1,6 +1,6 @@
 /** Its creation contacts nothing. Source: specification 5, 8; catalogue platform.json; behaviour platform.md 9, 11. */
 import { names } from '../names.ts'
-import { create, get, perSecond, remove, resource } from '../operation.ts'
+import { create, type EntityOf, get, perSecond, remove, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { BackupLocation } from './backup-location.ts'
@@ -12,6 +12,7 @@ export const RestoreSource = resource('platform.v4.management.RestoreSource', {
   indexed: ['lastUsedTime'],
   iam: {},
 })
+export type RestoreSource = EntityOf<typeof RestoreSource>
 
 export const backupReaders: readonly RoleName[] = names(`
   Domain Manager Admin, Domain Manager Viewer, Platform Admin, Platform Viewer, Super Admin

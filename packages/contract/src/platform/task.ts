@@ -1,7 +1,7 @@
 /** Source: catalogue platform.json; behaviour platform.md 2, 11, conventions.md 18. */
 import { AppMessage } from '../envelope.ts'
 import { names } from '../names.ts'
-import { action, get, list, perSecond, read, resource } from '../operation.ts'
+import { action, type EntityOf, get, list, perSecond, read, resource } from '../operation.ts'
 import type { RoleName } from '../roles.ts'
 import * as s from '../schema.ts'
 import { KVPair } from '../shapes.ts'
@@ -81,6 +81,7 @@ export const Task = resource('platform.v4.config.Task', {
   bare: true,
   ofCluster: { stays: 'a task records what happened' },
 })
+export type Task = EntityOf<typeof Task>
 
 /** Completion details whose values are secrets: the journal masks them. */
 export const secretDetails: readonly string[] = ['VmConsoleToken']

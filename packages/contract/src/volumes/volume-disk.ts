@@ -1,4 +1,4 @@
-import { create, get, list, perSecond, remove, resource, update } from '../operation.ts'
+import { create, type EntityOf, get, list, perSecond, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { EntityReference } from '../shapes.ts'
 import { volumeAdmins, volumeReaders } from './roles.ts'
@@ -30,6 +30,7 @@ export const VolumeDisk = resource('volumes.v4.config.VolumeDisk', {
   unique: [{ fields: ['volumeGroupExtId', 'index'], error: 'INDEX_IN_USE' }],
   ofCluster: { by: 'volumeGroupExtId', partOf: 'VolumeGroup' },
 })
+export type VolumeDisk = EntityOf<typeof VolumeDisk>
 
 const path = '/config/volume-groups/{volumeGroupExtId}/disks'
 

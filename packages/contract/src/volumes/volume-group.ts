@@ -1,4 +1,4 @@
-import { action, create, get, list, perSecond, read, remove, resource, update } from '../operation.ts'
+import { action, create, type EntityOf, get, list, perSecond, read, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
 import { EntityReference, Metadata } from '../shapes.ts'
 import { VGAttachment } from './attachment.ts'
@@ -66,6 +66,7 @@ export const VolumeGroup = resource('volumes.v4.config.VolumeGroup', {
   sparsePut: true,
   ofCluster: { by: 'clusterReference', keptByManager: ['metadata'] },
 })
+export type VolumeGroup = EntityOf<typeof VolumeGroup>
 
 /** `name` is `key/value`. */
 export const CategoryDetails = resource('volumes.v4.config.CategoryDetails', {

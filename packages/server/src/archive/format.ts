@@ -23,7 +23,6 @@
  * Source: behaviour platform.md 8.
  */
 import { createHash } from 'node:crypto'
-import type { EntityOf } from '@hyperplane/contract'
 import type { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import type { ObjectStore, Place } from '../drivers/object-store.ts'
 
@@ -56,7 +55,7 @@ export interface Manifest {
   /** Time of the snapshot, which contains everything committed before. */
   readonly creationTime: string
   /** Without secrets. */
-  readonly domainManager: EntityOf<typeof DomainManager>
+  readonly domainManager: DomainManager
   readonly key: {
     /** Identifies the backup key without revealing it. */
     readonly id: string

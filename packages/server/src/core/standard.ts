@@ -118,7 +118,7 @@ export async function rowWithId<R extends AnyResource>(
   attribute = 'extId',
 ): Promise<EntityOf<R>> {
   const row = await store.get(kind, extId)
-  if (row === undefined) throw notFound(kind, kind.kind, extId, attribute)
+  if (row === undefined) throw notFound(kind, extId, attribute)
   return row
 }
 
@@ -129,7 +129,7 @@ export function itemWithId<T extends { readonly extId?: string | undefined }>(
   extId: string,
 ): T {
   const found = items.find((item) => item.extId === extId)
-  if (found === undefined) throw notFound(kind, kind.kind, extId, 'extId')
+  if (found === undefined) throw notFound(kind, extId, 'extId')
   return found
 }
 
@@ -244,8 +244,8 @@ async function expandOne(
   })
 }
 
-/** The 404 of a kind: its own error code, if it has one. */
-export function notFound(resource: Resource | undefined, kind: string, id: string, attribute: string): ApiError {
-  const key = (resource?.notFound ?? 'ENTITY_NOT_FOUND') as 'ENTITY_NOT_FOUND'
-  return new ApiError(key, { kind: resource?.title ?? kind, id, attribute })
+/** The 404 of a kind: its own error code, if it has one. A string names something that is no kind. */
+export function notFound(kind: AnyResource | string, id: string, attribute: string): ApiError {
+  if (typeof kind === 'string') return new ApiError('ENTITY_NOT_FOUND', { kind, id, attribute })
+  return new ApiError((kind.notFound ?? 'ENTITY_NOT_FOUND') as 'ENTITY_NOT_FOUND', { kind: kind.title, id, attribute })
 }

@@ -7,23 +7,41 @@ import type { ApiError } from '../core/api-error.ts'
 import type { ReadContext as CoreReadContext, WriteContext as CoreWriteContext } from '../core/context.ts'
 import type { Domain, DomainParts, Handlers } from '../core/handlers.ts'
 import {
+  type AffectedEntity,
   type RecordContext as CoreRecordContext,
   type Step as CoreStep,
   type StepContext as CoreStepContext,
+  type TaskDefinition as CoreTaskDefinition,
   defineTask as coreDefineTask,
-  type TaskDefinition,
 } from '../core/tasks/define-task.ts'
+import type { Schedule as CoreSchedule, ScheduleContext as CoreScheduleContext } from '../core/time/schedules.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import type { Reader } from '../store/store.ts'
 import type { Limit } from './limits.ts'
 
 export { parentOf } from '../core/context.ts'
+export {
+  type AffectedEntity,
+  CancelAccepted,
+  type CompletionDetail,
+  DriverError,
+  type Plan,
+  type TaskChanges,
+  type TaskEnd,
+  type TaskOptions,
+  taskNamed,
+  throwIfCanceled,
+} from '../core/tasks/define-task.ts'
+export { together } from '../core/time/schedules.ts'
 
 export type ReadContext<T = unknown, P extends string = string> = CoreReadContext<Drivers, T, P>
 export type WriteContext<T = unknown, P extends string = string> = CoreWriteContext<Drivers, T, P>
 export type StepContext = CoreStepContext<Drivers>
 export type RecordContext = CoreRecordContext<Drivers>
 export type Step<I> = CoreStep<Drivers, I>
+export type TaskDefinition<I> = CoreTaskDefinition<Drivers, I>
+export type Schedule = CoreSchedule<Drivers>
+export type ScheduleContext = CoreScheduleContext<Drivers>
 
 /** A violation of an invariant. */
 export interface Broken {
@@ -80,14 +98,32 @@ export function implement<
   }
 }
 
+export const defineTask = <I>(definition: TaskDefinition<I>): TaskDefinition<I> => coreDefineTask(definition)
+
+interface Named {
+  readonly extId: string
+  readonly name?: string | undefined
+}
+
+/** An entry in the list of entities that a task affects. */
+export const affected = (kind: AnyResource, { extId, name }: Named): AffectedEntity => ({
+  extId,
+  rel: kind.rel as string,
+  ...(name !== undefined && { name }),
+})
+
+/** Options of a task that affects one entity of a cluster. */
+export const taskAbout = (operation: string, kind: AnyResource, entity: Named, clusterExtId: string) => ({
+  operation,
+  affected: [affected(kind, entity)],
+  clusterExtIds: [clusterExtId],
+})
+
 /** Rules of several operations with the same body. @param ids separated by commas */
 export const bodyRules = <const S extends string, B>(ids: S, faults: (body: B) => readonly ApiError[]) =>
   Object.fromEntries(names(ids).map((id) => [id, ({ body }: { readonly body: B }) => faults(body)])) as {
     readonly [K in NameIn<S>]: (request: { readonly body: B }) => readonly ApiError[]
   }
-
-export const defineTask = <I>(definition: TaskDefinition<Drivers, I>): TaskDefinition<Drivers, I> =>
-  coreDefineTask(definition)
 
 /** Whether the entity exists and a body of the caller may name it. */
 export async function mayRefer(

@@ -53,12 +53,12 @@ export function not(term: TypedFilter): TypedFilter {
 
 /** Compares the field, or any element of the collection that the path crosses. */
 export function equals(path: ResolvedPath, value: Scalar | null): TypedFilter {
-  return some(path, (field) => ({
-    kind: 'compare',
-    operator: 'eq',
-    left: field,
-    right: { kind: 'literal', value: stored(path.type, value) },
-  }))
+  return compares(path, 'eq', value)
+}
+
+export function compares(path: ResolvedPath, operator: ComparisonOperator, value: Scalar | null): TypedFilter {
+  const right = { kind: 'literal', value: stored(path.type, value) } as const
+  return some(path, (left) => ({ kind: 'compare', operator, left, right }))
 }
 
 /** As `equals`, for several values. */

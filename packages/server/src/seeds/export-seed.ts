@@ -69,7 +69,7 @@ function refuseUnfinished(snapshot: SqliteSnapshot, tables: ReadonlyMap<string, 
   for (const value of unfinished)
     for (const { document } of snapshot.rows(name, { column, value })) {
       if (++count > listedTasks) continue
-      const { operationDescription, extId, progressPercentage = 0 } = JSON.parse(document) as EntityOf<typeof Task>
+      const { operationDescription, extId, progressPercentage = 0 } = JSON.parse(document) as Task
       listed.push(`${operationDescription} (${extId}, ${value}, ${progressPercentage} %)`)
     }
   if (count > 0) throw new UnfinishedTasks(count, listed)

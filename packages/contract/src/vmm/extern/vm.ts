@@ -1,6 +1,6 @@
 /** Discovered; stored are categories, owner and guest tools. Source: catalogue vmm.json; behaviour vmm.md 1.7, 2. */
 import { names } from '../../names.ts'
-import { action, baseFields, get, list, resource } from '../../operation.ts'
+import { action, baseFields, type EntityOf, get, list, resource } from '../../operation.ts'
 import * as s from '../../schema.ts'
 import { IPv4Address } from '../../shapes.ts'
 import {
@@ -112,6 +112,7 @@ export const ExternVm = resource('vmm.v4.extern.config.Vm', {
   staleTag: 'VM_ETAG_MISMATCH',
   ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
 })
+export type ExternVm = EntityOf<typeof ExternVm>
 
 const view = { roles: vmViewers }
 const mutation = { of: ExternVm, rateLimit: vmMutationRate, requestId: 'required', ifMatch: 'required' } as const

@@ -1,6 +1,6 @@
 /** Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.1, 2, operation-roles.tsv. */
 import { names } from '../../names.ts'
-import { action, create, get, list, remove, resource, update } from '../../operation.ts'
+import { action, create, type EntityOf, get, list, remove, resource, update } from '../../operation.ts'
 import * as s from '../../schema.ts'
 import {
   AvailabilityZoneReference,
@@ -204,6 +204,7 @@ export const Vm = resource('vmm.v4.ahv.config.Vm', {
   staleTag: 'VM_ETAG_MISMATCH',
   ofCluster: { by: 'cluster/extId', keptByManager: ['categories', 'ownershipInfo'] },
 })
+export type Vm = EntityOf<typeof Vm>
 
 const view = { iam: 'View_Existing_Virtual_Machine', roles: vmViewers }
 const mutation = { rateLimit: vmMutationRate, requestId: 'required' } as const

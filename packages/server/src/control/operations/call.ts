@@ -20,7 +20,7 @@ export const call = implementWithinWorld(callOperations, {
     const [document] = documents
     if (document === undefined) {
       warnOfGaps(ctx, state)
-      throw notFound(Call, Call.kind, sequence, 'sequence')
+      throw notFound(Call, sequence, 'sequence')
     }
     return JSON.parse(document)
   },

@@ -1,5 +1,5 @@
 import type { EntityOf } from '@hyperplane/contract'
-import { type WorldEvent, worldEventOperations } from '@hyperplane/contract/control/world-event'
+import { WorldEvent, worldEventOperations } from '@hyperplane/contract/control/world-event'
 import type { ApiError } from '../../core/api-error.ts'
 import { invalid } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
@@ -8,7 +8,7 @@ import { parseTime } from '../../core/time/clock.ts'
 import { EventRecord, type EventRow } from '../../drivers/simulated/events/record.ts'
 import type { Instance } from '../../instance/instance.ts'
 import { sortOf } from '../../simulation/world-events.ts'
-import { implementWithinWorld, type WorldReadContext } from '../context.ts'
+import { implementWithinWorld } from '../context.ts'
 import { durationFault, millisecondsOf } from '../duration.ts'
 
 type Plan = {
@@ -29,7 +29,8 @@ export const worldEvent = implementWithinWorld(
       return { entities: result.entities.map(entityOf), total: result.total }
     },
 
-    getWorldEvent: async (ctx, { path }) => entityOf(await requireEvent(ctx, await ctx.drivers.instance(), path)),
+    getWorldEvent: async (ctx, { path: { extId } }) =>
+      entityOf(await requireEvent(await ctx.drivers.instance(), extId)),
 
     async createWorldEvent(ctx, { body }) {
       const { clock, events } = await ctx.drivers.instance()
@@ -41,7 +42,7 @@ export const worldEvent = implementWithinWorld(
 
     async deleteWorldEvent(ctx, { path }) {
       const instance = await ctx.drivers.instance()
-      await instance.events.callOff(await requireEvent(ctx, instance, path))
+      await instance.events.callOff(await requireEvent(instance, path.extId))
       return undefined
     },
   },
@@ -50,14 +51,9 @@ export const worldEvent = implementWithinWorld(
 
 const entityOf = ({ secretDigest, ...row }: EventRow): EntityOf<typeof WorldEvent> => row
 
-async function requireEvent(
-  { operation }: WorldReadContext,
-  { store }: Instance,
-  path: Readonly<Record<string, string>>,
-): Promise<EventRow> {
-  const extId = path['extId'] as string
+async function requireEvent({ store }: Instance, extId: string): Promise<EventRow> {
   const row = await store.get(EventRecord, extId)
-  if (row === undefined) throw notFound(operation.resource, 'WorldEvent', extId, 'extId')
+  if (row === undefined) throw notFound(WorldEvent, extId, 'extId')
   return row
 }
 

@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs'
-import type { EntityOf } from '@hyperplane/contract'
 import { World, worldOperations } from '@hyperplane/contract/control/world'
 import type { Config } from '../../config/config.ts'
 import type { Passwords } from '../../core/access/passwords.ts'
@@ -22,8 +21,6 @@ import { orWorldUnusable, worldClosedError } from '../world-errors.ts'
 import { waitForTasks } from '../worlds/ended-tasks.ts'
 import type { OpenedPort } from '../worlds/own-ports.ts'
 import { type NewWorld, rowOf, settingsOf } from '../worlds/settings.ts'
-
-type WorldRow = EntityOf<typeof World>
 
 export const world = implementForWorlds(
   worldOperations,
@@ -137,7 +134,7 @@ export const world = implementForWorlds(
       deleteWorld: ({ path }) => [keyOf(path.worldName)],
       resetWorld: ({ path }) => [keyOf(path.worldName)],
     },
-    present: [[World, async (ctx, worlds) => worlds.map((row: WorldRow) => worldView(ctx, row))]],
+    present: [[World, async (ctx, worlds) => worlds.map((row: World) => worldView(ctx, row))]],
   },
 )
 
@@ -181,12 +178,7 @@ function faultsOf(body: NewWorld): ApiError[] {
   return faults
 }
 
-function createFromSeed(
-  ctx: WorldsContext,
-  body: NewWorld,
-  prepared: Prepared,
-  seed?: NewSeed,
-): TwoPhaseEffect<WorldRow> {
+function createFromSeed(ctx: WorldsContext, body: NewWorld, prepared: Prepared, seed?: NewSeed): TwoPhaseEffect<World> {
   return createWorldEffect(ctx, body, async (draft, row) => {
     const hash = prepared.adminPasswordHash ?? (await hashOfDefault(ctx))
     try {
@@ -211,11 +203,11 @@ async function hashOfDefault({ drivers }: WorldsContext): Promise<string> {
   return hash
 }
 
-function createWorldEffect(ctx: WorldsContext, body: NewWorld, build: (draft: Draft, row: WorldRow) => Promise<void>) {
+function createWorldEffect(ctx: WorldsContext, body: NewWorld, build: (draft: Draft, row: World) => Promise<void>) {
   const row = rowOf(body, formatTime(ctx.clock.now()))
   let draft: Draft | undefined
   let opened: OpenedPort | undefined
-  return new TwoPhaseEffect<WorldRow>({
+  return new TwoPhaseEffect<World>({
     async make() {
       draft = draftOf(ctx.drivers.worlds, body.name)
       await build(draft, row)
@@ -262,7 +254,7 @@ async function openPort({ drivers }: WorldsContext, name: string, port: number |
 }
 
 /** @throws ApiError 503 for a row whose world is being removed */
-function hostedOf({ drivers }: WorldsReadContext, { name }: WorldRow): HostedWorld {
+function hostedOf({ drivers }: WorldsReadContext, { name }: World): HostedWorld {
   const hosted = drivers.worlds.get(name)
   if (hosted === undefined) throw worldClosedError(name)
   return hosted
@@ -270,9 +262,9 @@ function hostedOf({ drivers }: WorldsReadContext, { name }: WorldRow): HostedWor
 
 function worldView(
   { drivers }: WorldsReadContext,
-  row: WorldRow,
+  row: World,
   own: Pick<OpenedPort, 'port'> = { port: drivers.ports.of(row.name) },
-): WorldRow {
+): World {
   const hosted = drivers.worlds.get(row.name)
   if (hosted === undefined) return row
   const { state, config } = hosted

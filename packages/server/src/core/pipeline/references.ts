@@ -40,7 +40,7 @@ function referenceNotFound(
   body: unknown,
 ): ApiError {
   const key = `${operation.namespace.toUpperCase()}_REFERENCE_NOT_FOUND`
-  if (!Object.hasOwn(errorCatalogue, key)) return notFound(resource, reference.kind, reference.extId, reference.path)
+  if (!Object.hasOwn(errorCatalogue, key)) return notFound(resource, reference.extId, reference.path)
   const values = {
     verb: operation.verb,
     kind: operation.resource?.title ?? operation.stem,

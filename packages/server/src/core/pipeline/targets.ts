@@ -30,7 +30,7 @@ export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Re
     if (kind.derived === true) continue
     if (isTarget) noteTarget(request.trace, kind, id)
     const found = (await reader.row(kind, id)) ?? (await computedRow(machinery, reader, kind, parents, id))
-    const missing = (): ApiError => notFound(kind, kind.kind, id, parameter)
+    const missing = (): ApiError => notFound(kind, id, parameter)
     if (found === undefined) throw missing()
     const parentId = kind.parent === undefined ? undefined : path[kind.parent.param]
     if (parentId !== undefined && valueAt(found.entity, kind.parent?.field as string) !== parentId) throw missing()
@@ -54,7 +54,7 @@ export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Re
   if (only?.singleton === true) {
     const [entity] = await reader.find(only)
     row = entity === undefined ? undefined : await reader.row(only, entity.extId)
-    if (row === undefined) throw notFound(only, only.kind, only.title, 'path')
+    if (row === undefined) throw notFound(only, only.title, 'path')
     named = { kind: only, ...row }
   }
   return { row, parents, named, judged }
@@ -102,7 +102,7 @@ async function requireListed<D>(
   if (listed.some(({ extId }) => extId === id)) return
   const rows = kinds.resource(orRowOf)
   const row = rows === undefined ? undefined : await reader.get(rows, id)
-  if (row === undefined || valueAt(row, field) !== parent?.extId) throw notFound(kind, kind.kind, id, 'extId')
+  if (row === undefined || valueAt(row, field) !== parent?.extId) throw notFound(kind, id, 'extId')
 }
 
 interface Named {

@@ -59,7 +59,7 @@ export async function acceptTask(
     numberOfSubtasks: 0,
     clusterExtIds: options.clusterExtIds,
     completionDetails: options.completionDetails,
-    appName: options.appName,
+    appName: options.appName ?? definition.name.split('.')[0],
     parentTask: parentTask && { extId: parentTask.extId, rel: 'subtask' },
     rootTask: parentTask?.rootTask,
     runner: defined(runner),

@@ -136,6 +136,7 @@ export interface TaskOptions {
   /** Tasks with a common lock run one after another. Default: the affected entities. */
   readonly locks?: readonly string[]
   readonly parent?: string
+  /** Default: the namespace in the name of the task. */
   readonly appName?: string
   readonly completionDetails?: readonly CompletionDetail[]
   readonly background?: boolean

@@ -55,7 +55,7 @@ function definitionOf(outside: Outside, fails?: string): TaskDefinition<object, 
       progress: 30 * (index + 1),
       async run(ctx) {
         outside.add(ctx.callKey)
-        if (name === fails) throw new DriverError('refused', { retryable: false })
+        if (name === fails) throw DriverError.final('refused')
         return { name }
       },
       async record(ctx, input) {
@@ -242,7 +242,7 @@ test('steps without an effect are recorded together; if one fails, the ones befo
         idle('one', 20),
         idle('two', 40),
         idle('three', 60, () => {
-          if (fails) throw new DriverError('no', { retryable: false })
+          if (fails) throw DriverError.final('no')
         }),
         { name: 'act', progress: 100, run: async (ctx) => assert.deepEqual(ctx.outputs['three'], ['one', 'three']) },
       ],
@@ -448,7 +448,7 @@ test('a stop does not wait for sleeps on a frozen clock, and nothing is retried 
         ...more,
         async run() {
           calls++
-          throw new DriverError('busy', { retryable: true })
+          throw DriverError.retryable('busy')
         },
       },
     ],
@@ -494,7 +494,7 @@ test('retryable faults are tried four times', async () => {
         name: 'call',
         progress: 100,
         async run() {
-          if (++calls < 4) throw new DriverError('busy', { retryable: true })
+          if (++calls < 4) throw DriverError.retryable('busy')
         },
       },
     ],
@@ -540,7 +540,7 @@ test('once an irreversible step has run, the task only goes forward; refused, it
         progress: 50,
         isIrreversible: true,
         async run(ctx) {
-          if (refusals-- > 0) throw new DriverError('refused', { retryable: false })
+          if (refusals-- > 0) throw DriverError.final('refused')
           outside.add(ctx.callKey)
         },
       },
@@ -816,7 +816,7 @@ test('a repeated step and its undo start subtasks with ids that the first try di
         async run(ctx) {
           await start(ctx)
           if (++tries === 1) throw new WorkerCrash()
-          throw new DriverError('refused', { retryable: false })
+          throw DriverError.final('refused')
         },
         undo: start,
       },

@@ -1,6 +1,5 @@
 /** The row of a task. Source: conventions 18.3. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Store, Transaction } from '../../store/store.ts'
 import type { AppMessage } from '../api-error.ts'
@@ -28,7 +27,7 @@ export interface Runner {
   readonly dryRun?: boolean
 }
 
-export type TaskEntity = EntityOf<typeof Task> & {
+export type TaskEntity = Task & {
   readonly runner: Runner
   /** `entitiesAffected` shows only the first of them. */
   readonly allAffected?: readonly AffectedEntity[]
@@ -43,8 +42,7 @@ export const updateTask = async (
   transaction: Transaction,
   extId: string,
   changes: Record<string, unknown>,
-): Promise<TaskEntity> =>
-  (await transaction.update(Task, extId, changes as Partial<EntityOf<typeof Task>>)) as TaskEntity
+): Promise<TaskEntity> => (await transaction.update(Task, extId, changes as Partial<Task>)) as TaskEntity
 
 export const marking =
   ({ extId }: TaskEntity, changes: Record<string, unknown>, clock: Clock) =>

@@ -1,7 +1,8 @@
 /** Source: conventions 6 (answers), 21 (audit). */
-import type { TypedFilter } from '../../odata/index.ts'
+import { compares } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
 import { AuditRecord, RememberedAnswer } from '../records.ts'
+import { pathOf } from '../standard.ts'
 import { formatTime } from './clock.ts'
 import type { Schedule } from './schedules.ts'
 
@@ -32,13 +33,7 @@ async function removeUpTo(
     const old = await store.walk(kind, { where: {}, by: field, to: time, limit: removedAtOnce })
     const last = old.at(-1) as { readonly [name: string]: unknown } | undefined
     if (last === undefined) return
-    await store.transaction((transaction) => transaction.removeWhere(kind, isUpTo(field, last[field] as string)))
+    const isOld = compares(pathOf(kind, field), 'le', last[field] as string)
+    await store.transaction((transaction) => transaction.removeWhere(kind, isOld))
   }
 }
-
-const isUpTo = (field: string, time: string): TypedFilter => ({
-  kind: 'compare',
-  operator: 'le',
-  left: { kind: 'field', from: 0, names: [field], type: 'timestamp' },
-  right: { kind: 'literal', value: time },
-})

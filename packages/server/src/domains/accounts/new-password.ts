@@ -1,12 +1,9 @@
 /** Hashes passwords before the transaction, which blocks all other writers; checked again inside it. */
-import type { EntityOf } from '@hyperplane/contract'
 import type { User } from '@hyperplane/contract/iam/user'
 import type { Passwords } from '../../core/access/passwords.ts'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import type { Clock } from '../../core/time/clock.ts'
 import { brokenRules, isHighStrength, passwordHistoryLength, reusedRule } from './password-policy.ts'
-
-type UserRow = EntityOf<typeof User>
 
 export interface NewPassword {
   readonly broken: readonly string[]
@@ -20,7 +17,7 @@ export async function checkedPassword(
   passwords: Passwords,
   password: string,
   username: string,
-  user?: UserRow,
+  user?: User,
   old?: string,
 ): Promise<NewPassword> {
   const replaces = user?.passwordHash === undefined ? {} : { replaces: user.passwordHash }
@@ -34,7 +31,7 @@ export async function checkedPassword(
   return { broken, hash: await passwords.hash(password), isStrong: isHighStrength(password), ...comparison }
 }
 
-async function isReused(passwords: Passwords, password: string, user: UserRow | undefined): Promise<boolean> {
+async function isReused(passwords: Passwords, password: string, user: User | undefined): Promise<boolean> {
   const hashes = new Set([
     ...(user?.passwordHash === undefined ? [] : [user.passwordHash]),
     ...(user?.formerPasswordHashes ?? []),
@@ -47,7 +44,7 @@ async function isReused(passwords: Passwords, password: string, user: UserRow | 
 
 /** @throws ApiError 400 with every broken rule; 409 if the password changed since it was checked */
 export function withPassword(
-  user: Pick<UserRow, 'passwordHash' | 'formerPasswordHashes'>,
+  user: Pick<User, 'passwordHash' | 'formerPasswordHashes'>,
   judged: NewPassword,
   clock: Pick<Clock, 'iso'>,
 ) {

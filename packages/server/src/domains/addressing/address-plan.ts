@@ -1,5 +1,4 @@
 /** Prefix, pools, gateway and DHCP server of a subnet as numbers. Source: behaviour networking.md 1.2 (ipConfig), 1.3. */
-import type { EntityOf } from '@hyperplane/contract'
 import type { Subnet } from '@hyperplane/contract/networking/subnet'
 import {
   type AddressRange,
@@ -11,7 +10,7 @@ import {
   prefixOf,
 } from '../../core/ip-address.ts'
 
-export type SubnetEntity = EntityOf<typeof Subnet>
+export type SubnetEntity = Subnet
 type IpConfig = NonNullable<SubnetEntity['ipConfig']>[number]
 
 export interface FamilyPlan {

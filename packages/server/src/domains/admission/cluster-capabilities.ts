@@ -1,5 +1,4 @@
 /** Which kinds of networking a cluster can carry. Source: behaviour networking.md 1.1 (CAPABILITY_NOT_SUPPORTED), 1.20. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../core/api-error.ts'
@@ -24,7 +23,7 @@ export interface Capable {
 }
 
 /** A cluster supports what all its hosts do; only the native hypervisor supports any. */
-export async function capabilitiesOf(store: Reader, { extId, config }: EntityOf<typeof Cluster>): Promise<Capable[]> {
+export async function capabilitiesOf(store: Reader, { extId, config }: Cluster): Promise<Capable[]> {
   const isNative = config?.hypervisorTypes?.includes('AHV') === true
   const hosts = isNative ? await store.findWhere(Host, { 'cluster/uuid': extId }) : []
   return Object.entries(broughtBy).map(([name, release]) => ({

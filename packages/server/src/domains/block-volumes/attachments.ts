@@ -19,8 +19,7 @@ import type { Reader, Transaction } from '../../store/store.ts'
 import type { ReadContext } from '../context.ts'
 
 export type Attachment = EntityOf<typeof VolumeGroupAttachment>
-export type Group = EntityOf<typeof VolumeGroup>
-type VmEntity = EntityOf<typeof Vm>
+export type Group = VolumeGroup
 export type ClientEntity = EntityOf<typeof IscsiClient>
 export type NvmfEntity = EntityOf<typeof NvmfClient>
 export type Consumer = 'vm' | 'iscsiClient' | 'nvmfClient'
@@ -126,7 +125,7 @@ export function requireGroupNotReverting({ isReverting, name }: Group): void {
 export async function claimForVm(
   ctx: { readonly store: Transaction; readonly ids: { uuid(): string }; readonly tenantId: string },
   group: Group,
-  vm: VmEntity,
+  vm: Vm,
   index?: number,
 ): Promise<Attachment> {
   if (vm.cluster?.extId !== group.clusterReference) {
@@ -295,7 +294,7 @@ function requireBelow(limit: string, most: number, present: number): void {
   if (present >= most) throw new ApiError('LIMIT_EXCEEDED', { limit, maximum: most, found: present + 1 })
 }
 
-async function freeIndex(store: Reader, vm: VmEntity, wanted: number | undefined): Promise<number> {
+async function freeIndex(store: Reader, vm: Vm, wanted: number | undefined): Promise<number> {
   const taken = new Set((await claimsOn(store, 'Vm', vm.extId)).map(({ scsiIndex }) => scsiIndex))
   for (const { diskAddress } of [...(vm.disks ?? []), ...(vm.cdRoms ?? [])]) {
     if (diskAddress?.busType === 'SCSI') taken.add(diskAddress.index)
@@ -321,7 +320,7 @@ export async function nameOfConsumer(store: Reader, attachment: Attachment): Pro
   }
 }
 
-export async function withVolumeGroups(store: Reader, vms: readonly VmEntity[]): Promise<readonly VmEntity[]> {
+export async function withVolumeGroups(store: Reader, vms: readonly Vm[]): Promise<readonly Vm[]> {
   const attached = await attachmentsWith(
     store,
     'vmExtId',
@@ -330,12 +329,12 @@ export async function withVolumeGroups(store: Reader, vms: readonly VmEntity[]):
   return vms.map((vm) => withAttached(vm, attached.get(vm.extId) ?? []))
 }
 
-export function withAttached(vm: VmEntity, attached: readonly Attachment[]): VmEntity {
+export function withAttached(vm: Vm, attached: readonly Attachment[]): Vm {
   if (attached.length === 0) return vm
   return { ...vm, disks: [...(vm.disks ?? []), ...attached.map(diskEntryOf)] }
 }
 
-type DiskEntry = NonNullable<VmEntity['disks']>[number]
+type DiskEntry = NonNullable<Vm['disks']>[number]
 
 function diskEntryOf({ extId, volumeGroupExtId, scsiIndex }: Attachment): DiskEntry {
   return {

@@ -1,5 +1,4 @@
 /** Shared by volumes and storage v4.0.a3. Source: behaviour volumes-storage.md 1.3, 1.8. */
-import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
@@ -9,22 +8,19 @@ import { notFound, rowWithId } from '../../core/standard.ts'
 import { type Changes, withoutNulls } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-import { defineTask, type WriteContext } from '../context.ts'
+import { affected, defineTask, type WriteContext } from '../context.ts'
 import { roomForDisk } from '../storage-space/capacity.ts'
 import type { Group } from './attachments.ts'
-import { affected, requireUsable } from './groups.ts'
+import { requireUsable } from './groups.ts'
 
-export type DiskEntity = EntityOf<typeof VolumeDisk>
+export type DiskEntity = VolumeDisk
 
 const sectorBytes = 512
-
-export const diskRel = 'volumes:config:volume-group:disk'
-export const affectedDisk = ({ extId }: { readonly extId: string }) => ({ extId, rel: diskRel })
 
 export const diskTask = (operation: string, description: string, group: Group, disk: { readonly extId: string }) => ({
   operation,
   description,
-  affected: [affectedDisk(disk), affected(group)],
+  affected: [affected(VolumeDisk, { extId: disk.extId }), affected(VolumeGroup, group)],
   clusterExtIds: [group.clusterReference],
 })
 
@@ -41,8 +37,7 @@ export async function requireDiskRoom(
   attributePath: string,
 ): Promise<void> {
   const container = await ctx.store.get(StorageContainer, containerExtId)
-  if (container?.clusterExtId === undefined)
-    throw notFound(StorageContainer, 'StorageContainer', containerExtId, attributePath)
+  if (container?.clusterExtId === undefined) throw notFound(StorageContainer, containerExtId, attributePath)
   const available = await roomForDisk(ctx, container)
   if (sizeBytes > available) {
     throw new ApiError('VOLUME_INSUFFICIENT_STORAGE', { attributePath, requested: sizeBytes, available })
@@ -103,7 +98,6 @@ export const updateDisk = defineTask<Change>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { groupExtId, diskExtId, changes }) => {
         requireGrowth(await rowWithId(ctx.store, VolumeDisk, diskExtId), changes)
         await ctx.store.update(VolumeDisk, diskExtId, withoutNulls(changes))
@@ -144,7 +138,6 @@ export const deleteDisk = defineTask<Omit<Change, 'changes'>>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { groupExtId, diskExtId }) => {
         await ctx.store.remove(VolumeDisk, diskExtId)
         await ctx.store.touch(VolumeGroup, groupExtId)

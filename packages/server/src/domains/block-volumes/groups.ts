@@ -1,14 +1,13 @@
 /** Shared by volumes and storage v4.0.a3. Source: behaviour volumes-storage.md 1.1, 1.2, 1.8. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
-import type { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { matchesScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
-import type { ReadContext } from '../context.ts'
+import { type ReadContext, taskAbout } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import {
   type Attachment,
@@ -21,22 +20,16 @@ import {
   requireGroupNotReverting,
 } from './attachments.ts'
 
-export const groupRel = 'volumes:config:volume-group'
-
-export const affected = (group: Group) => ({ extId: group.extId, name: group.name, rel: groupRel })
-
 export const groupTask = (operation: string, description: string, group: Group) => ({
-  operation,
+  ...taskAbout(operation, VolumeGroup, group, group.clusterReference),
   description,
-  affected: [affected(group)],
-  clusterExtIds: [group.clusterReference],
 })
 
 /** @throws ApiError 409 while the group is being deleted or reverted, or its cluster is read-only, 503 while the cluster is down */
 export async function requireUsable(
   ctx: { readonly store: Reader; readonly drivers: Drivers },
   group: Group,
-): Promise<EntityOf<typeof Cluster>> {
+): Promise<Cluster> {
   const cluster = await requireWritable(ctx, group.clusterReference)
   requireGroupNotDeleting(group)
   requireGroupNotReverting(group)
@@ -52,8 +45,8 @@ export function requireNotHydrating({ blockStorage }: Pick<Drivers, 'blockStorag
 export async function requireWritable(
   ctx: { readonly store: Reader; readonly drivers: Drivers },
   clusterExtId: string,
-): Promise<EntityOf<typeof Cluster>> {
-  const cluster = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
+): Promise<Cluster> {
+  const cluster = (await ctx.store.get(Cluster, clusterExtId)) as Cluster
   requireReachable(ctx, cluster)
   if (cluster.config?.operationMode === 'READ_ONLY') {
     const fault = `The cluster "${cluster.name}" is in the operation mode READ_ONLY: nothing can be written to it.`
@@ -105,7 +98,7 @@ function shownAttachment({ clusterReference }: Group, attachment: Attachment): S
   }
 }
 
-const metadataProjection = ({ categoryIds = [], ownerReferenceId }: EntityOf<typeof VolumeGroup>) =>
+const metadataProjection = ({ categoryIds = [], ownerReferenceId }: VolumeGroup) =>
   defined({ categoryIds: categoryIds.length === 0 ? undefined : categoryIds, ownerReference: ownerReferenceId })
 
 /** Without clusters that the caller may not see. */

@@ -10,7 +10,7 @@ import { type Changes, withoutNulls } from '../../core/updates.ts'
 import type { SecretReader } from '../../core/world.ts'
 import type { Initiator } from '../../drivers/block-storage.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, type ReadContext, type WriteContext } from '../context.ts'
+import { affected, defineTask, type ReadContext, type WriteContext } from '../context.ts'
 import {
   attachmentsWith,
   authenticationOf,
@@ -21,9 +21,8 @@ import {
 } from './attachments.ts'
 import { requireWritable } from './groups.ts'
 
-const rel = 'volumes:config:iscsi-client'
-
-export const affectedClient = ({ extId, iscsiInitiatorName: name }: ClientEntity) => defined({ extId, name, rel })
+export const affectedClient = ({ extId, iscsiInitiatorName: name }: ClientEntity) =>
+  affected(IscsiClient, { extId, name })
 
 interface Reading {
   readonly store: Reader
@@ -197,7 +196,6 @@ export const updateIscsiClient = defineTask<Change>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { clientExtId, chap, others }) => {
         await requireMutual(ctx, await rowWithId(ctx.store, IscsiClient, clientExtId), chap)
         const changes = { ...withoutNulls(others), ...chosen(chap), clientSecret: chap.secret }

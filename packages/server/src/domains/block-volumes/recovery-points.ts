@@ -1,11 +1,12 @@
 /** States to which a volume group can be reverted. Source: behaviour volumes-storage.md 1.2. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { VolumeGroupRecoveryPoint } from '@hyperplane/contract/volumes/recovery-point'
 import { formatTime, parseTime } from '../../core/time/clock.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
 import type { RevertedDisk } from '../../drivers/block-images.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
+import type { ScheduleContext } from '../context.ts'
 
 type Row = EntityOf<typeof VolumeGroupRecoveryPoint>
 export type PointDisk = NonNullable<Row['disks']>[number]
@@ -40,7 +41,7 @@ export async function removePoints(store: Transaction, points: readonly Point[])
 export const expiryAt = (now: number): string => formatTime(now + keptHours * 3600 * 1000)
 
 /** Deletes the states before reverts that succeeded a day ago. */
-export async function removeExpired({ store, clock, drivers }: ScheduleContext<Drivers>): Promise<void> {
+export async function removeExpired({ store, clock, drivers }: ScheduleContext): Promise<void> {
   const isExpired = ({ expirationTime }: Point): boolean =>
     expirationTime !== undefined && (parseTime(expirationTime) ?? 0) <= clock.now()
   const expired = (await allPoints(store)).filter(isExpired)

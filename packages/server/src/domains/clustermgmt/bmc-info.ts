@@ -1,26 +1,22 @@
 /** Baseboard management controllers (BMC) of hosts. Source: specification 4.5; behaviour clustermgmt.md 1.13. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo, bmcInfoOperations } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { type ApiError, invalid } from '../../core/api-error.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import type { SecretReader } from '../../core/world.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { BmcStatus } from '../../drivers/hardware.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, implement, parentOf } from '../context.ts'
+import { defineTask, implement, parentOf, type ScheduleContext, taskAbout, together } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { addressInUse, usersOfAddresses } from './cluster-addresses.ts'
-
-type Bmc = EntityOf<typeof BmcInfo>
 
 const probeEverySeconds = 5 * 60
 
 interface Update {
-  readonly bmc: Bmc
+  readonly bmc: BmcInfo
 }
 
 const warnings: Readonly<Partial<Record<BmcStatus, string>>> = {
@@ -41,7 +37,6 @@ const updateBmc = defineTask<Update>({
     },
     {
       name: 'probe the BMC',
-      progress: 100,
       seconds: [1, 4],
       run: async (ctx, { bmc }) => probe(ctx, (await ctx.store.get(BmcInfo, bmc.extId)) ?? bmc),
       record: async (ctx, { bmc }, status: BmcStatus) => {
@@ -70,42 +65,36 @@ export const bmcInfo = implement(
       const cluster = parentOf(ctx, 'clusterExtId', Cluster)
       requireReachable(ctx, cluster)
       await requireFreeAddress(ctx.store, stored, address?.ipv4?.value)
-      const bmc = { ...sparselyUpdated(stored, body), credential } as Bmc
+      const bmc = { ...sparselyUpdated(stored, body), credential } as BmcInfo
       const host = await ctx.store.get(Host, stored.extId)
       await ctx.store.touch(BmcInfo, stored.extId)
-      return ctx.startTask(
-        updateBmc,
-        { bmc },
-        {
-          operation: 'Update BMC Info',
-          affected: [{ extId: stored.extId, name: host?.hostName ?? '', rel: 'clustermgmt:config:host' }],
-          clusterExtIds: [path.clusterExtId],
-        },
-      )
+      const named = { extId: stored.extId, name: host?.hostName ?? '' }
+      return ctx.startTask(updateBmc, { bmc }, taskAbout('Update BMC Info', Host, named, path.clusterExtId))
     },
   },
   {
     rules: { updateBmcInfo: ({ body }) => addressFaults(body) },
     tasks: [updateBmc],
-    schedules: [{ name: 'clustermgmt.probe-bmcs', everySeconds: probeEverySeconds, run: probeAll, watch: watchBmcs }],
+    schedules: [
+      {
+        name: 'clustermgmt.probe-bmcs',
+        everySeconds: probeEverySeconds,
+        watch: ({ drivers, store }, changed) =>
+          together(drivers.hardware.watch(changed), store.watch([BmcInfo], changed)),
+        run: probeAll,
+      },
+    ],
   },
 )
 
-function addressFaults({ ipAddress, credential }: Partial<Bmc>): ApiError[] {
+function addressFaults({ ipAddress, credential }: Partial<BmcInfo>): ApiError[] {
   if (ipAddress === undefined)
     return credential === undefined ? [invalid('$', 'expected ipAddress, credential or both; found neither')] : []
   const hasOne = ipAddress.ipv4 !== undefined || ipAddress.ipv6 !== undefined
   return hasOne ? [] : [invalid('ipAddress', 'expected ipv4 or ipv6, found neither')]
 }
 
-function watchBmcs({ drivers, store }: ScheduleContext<Drivers>, changed: () => void): () => void {
-  const ends = [drivers.hardware.watch(changed), store.watch([BmcInfo], changed)]
-  return () => {
-    for (const end of ends) end()
-  }
-}
-
-async function probeAll(ctx: ScheduleContext<Drivers>): Promise<void> {
+async function probeAll(ctx: ScheduleContext): Promise<void> {
   for (const bmc of await ctx.store.find(BmcInfo)) {
     const status = await probe(ctx, bmc)
     if (status === bmc.status) continue
@@ -118,7 +107,10 @@ async function probeAll(ctx: ScheduleContext<Drivers>): Promise<void> {
   }
 }
 
-async function probe(ctx: { readonly drivers: Drivers; readonly secrets: SecretReader }, bmc: Bmc): Promise<BmcStatus> {
+async function probe(
+  ctx: { readonly drivers: Drivers; readonly secrets: SecretReader },
+  bmc: BmcInfo,
+): Promise<BmcStatus> {
   const address = bmc.ipAddress?.ipv4?.value ?? bmc.ipAddress?.ipv6?.value
   const password = ctx.secrets.open('BmcInfo', bmc.extId, 'credential/password', bmc.credential?.password)
   if (address === undefined) return 'UNAVAILABLE'
@@ -130,7 +122,7 @@ async function probe(ctx: { readonly drivers: Drivers; readonly secrets: SecretR
   })
 }
 
-async function requireFreeAddress(store: Reader, own: Bmc, address: string | undefined): Promise<void> {
+async function requireFreeAddress(store: Reader, own: BmcInfo, address: string | undefined): Promise<void> {
   if (address === undefined) return
   const user = (await usersOfAddresses(store, { bmc: own.extId })).get(address)
   if (user !== undefined) throw addressInUse('ipAddress', address, user)

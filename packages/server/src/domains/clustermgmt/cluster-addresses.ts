@@ -1,5 +1,5 @@
 /** Clusters, hosts, controller VMs and BMCs never share an address. Source: behaviour clustermgmt.md 1.2. */
-import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { BodyOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -27,7 +27,7 @@ function duplicateAddresses(network: Network): ApiError[] {
 /** @throws ApiError 400 if the cluster already uses the address in its other field, 409 if another entity uses it */
 export async function requireFreeAddresses(
   store: Reader,
-  cluster: EntityOf<typeof Cluster>,
+  cluster: Cluster,
   given: BodyOf<typeof Cluster>,
 ): Promise<void> {
   const requested = own.flatMap((name) => {

@@ -1,5 +1,4 @@
 /** Kept in the order of association. Source: specification 4.5; behaviour clustermgmt.md 1.2. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Category } from '@hyperplane/contract/platform/category'
 import { ApiError } from '../../core/api-error.ts'
@@ -22,9 +21,8 @@ export const updateAssociations = defineTask<Association>({
   steps: [
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { clusterExtId, direction, categories }) => {
-        const cluster = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
+        const cluster = (await ctx.store.get(Cluster, clusterExtId)) as Cluster
         const current = cluster.categories ?? []
         if (direction === 'detach') {
           const left = current.filter((extId) => !categories.includes(extId))
@@ -42,7 +40,7 @@ export const updateAssociations = defineTask<Association>({
 
 export async function startAssociation(
   ctx: WriteContext,
-  cluster: EntityOf<typeof Cluster>,
+  cluster: Cluster,
   direction: 'attach' | 'detach',
   categories: readonly string[],
 ): Promise<{ extId: string }> {
@@ -53,12 +51,8 @@ export async function startAssociation(
   await requireNotDestroyed(ctx.store, cluster)
   requireReachable(ctx, cluster)
   await ctx.store.touch(Cluster, cluster.extId)
-  return ctx.startTask(
-    updateAssociations,
-    { clusterExtId: cluster.extId, direction, categories },
-    {
-      ...clusterTask(`UpdateCategoryAssociations_kOperation${direction === 'attach' ? 'Attach' : 'Detach'}`, cluster),
-      description: direction === 'attach' ? 'Associate Category' : 'Disassociate Category',
-    },
-  )
+  const [operation, description] =
+    direction === 'attach' ? ['Attach', 'Associate Category'] : ['Detach', 'Disassociate Category']
+  const options = { ...clusterTask(`UpdateCategoryAssociations_kOperation${operation}`, cluster), description }
+  return ctx.startTask(updateAssociations, { clusterExtId: cluster.extId, direction, categories }, options)
 }

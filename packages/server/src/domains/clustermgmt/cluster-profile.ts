@@ -1,37 +1,30 @@
 /** Settings that are applied to clusters and checked for drift. Source: specification 2.4, 4.5; clustermgmt.md 1.10. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile, clusterProfileOperations } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
-import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { created, sparselyUpdated } from '../../core/updates.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, implement, type ReadContext, type WriteContext } from '../context.ts'
-import { affectedCluster } from './cluster-task.ts'
+import { affected, defineTask, implement, type ReadContext, type WriteContext } from '../context.ts'
 import { changedSections, complianceMonitors, membersOf, withMembers } from './compliance.ts'
 import { derivedList } from './derived-list.ts'
 import { type Application, applicationPlanOf, applicationSteps, applySection } from './profile-apply.ts'
 import { namedClusters, namelessFaults, requireApplicable } from './profile-members.ts'
 import { keepSecrets, missingParts, settingsFaults, withSettingDefaults } from './settings-rules.ts'
 
-type Profile = EntityOf<typeof ClusterProfile>
-type ClusterRow = EntityOf<typeof Cluster>
-
-const affectedProfile = ({ extId, name }: Pick<Profile, 'extId' | 'name'>): AffectedEntity => ({
-  extId,
-  name,
-  rel: ClusterProfile.rel as string,
-})
-
-const taskOf = (operation: string, description: string, profile: Profile, clusters: readonly ClusterRow[]) => ({
+const taskOf = (
+  operation: string,
+  description: string,
+  profile: ClusterProfile,
+  clusters: readonly Cluster[] = [],
+) => ({
   operation,
   description,
-  affected: [affectedProfile(profile), ...clusters.map(affectedCluster)],
+  affected: [affected(ClusterProfile, profile), ...clusters.map((cluster) => affected(Cluster, cluster))],
   clusterExtIds: clusters.map(({ extId }) => extId),
 })
 
 /** Updates of the profile and of these clusters need new tags from now on. */
-async function touched(ctx: WriteContext<Profile>, clusters: readonly ClusterRow[]): Promise<Application> {
+async function touched(ctx: WriteContext<ClusterProfile>, clusters: readonly Cluster[]): Promise<Application> {
   const profileExtId = ctx.target.extId
   await ctx.store.touch(ClusterProfile, profileExtId)
   for (const { extId } of clusters) await ctx.store.touch(Cluster, extId)
@@ -41,7 +34,7 @@ async function touched(ctx: WriteContext<Profile>, clusters: readonly ClusterRow
 const createProfile = defineTask<{ readonly extId: string }>({
   name: 'clustermgmt.create-cluster-profile',
   cancelableUntil: 'record',
-  steps: [{ name: 'record', progress: 100, record: (ctx, { extId }) => ctx.store.publish(ClusterProfile, extId) }],
+  steps: [{ name: 'record', record: (ctx, { extId }) => ctx.store.publish(ClusterProfile, extId) }],
   onUndone: (ctx, { extId }) => ctx.store.remove(ClusterProfile, extId),
 })
 
@@ -50,7 +43,6 @@ const deleteProfile = defineTask<{ readonly extId: string; readonly name: string
   steps: [
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { extId, name }) => {
         // A cluster may have been associated while the task was queued.
         await requireUnused(ctx.store, extId, name)
@@ -64,10 +56,10 @@ const applyProfile = defineTask<Application>({
   name: 'clustermgmt.apply-cluster-profile',
   steps: applicationSteps,
   plan: async (ctx, input) =>
-    applicationPlanOf(ctx, (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile, input),
+    applicationPlanOf(ctx, (await ctx.store.get(ClusterProfile, input.profileExtId)) as ClusterProfile, input),
 })
 
-const updateProfile = defineTask<Application & { readonly profile: Profile }>({
+const updateProfile = defineTask<Application & { readonly profile: ClusterProfile }>({
   name: 'clustermgmt.update-cluster-profile',
   steps: [
     {
@@ -88,7 +80,6 @@ const leaveProfile = defineTask<Application>({
   steps: [
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { profileExtId, clusterExtIds }) => {
         for (const extId of clusterExtIds) {
           const cluster = await ctx.store.get(Cluster, extId)
@@ -116,15 +107,8 @@ export const clusterProfile = implement(
         lastUpdatedBy: by,
       })
       await ctx.store.insert(ClusterProfile, profile, { pending: true })
-      return ctx.startTask(
-        createProfile,
-        { extId: profile.extId },
-        {
-          operation: 'createClusterProfile',
-          description: 'Create Cluster Profile',
-          affected: [affectedProfile(profile)],
-        },
-      )
+      const options = taskOf('createClusterProfile', 'Create Cluster Profile', profile)
+      return ctx.startTask(createProfile, { extId: profile.extId }, options)
     },
 
     async updateClusterProfileById(ctx, { body }) {
@@ -147,15 +131,8 @@ export const clusterProfile = implement(
     async deleteClusterProfileById(ctx) {
       const { extId, name } = ctx.target
       await requireUnused(ctx.store, extId, name)
-      return ctx.startTask(
-        deleteProfile,
-        { extId, name },
-        {
-          operation: 'deleteClusterProfile',
-          description: 'Delete Cluster Profile',
-          affected: [affectedProfile({ extId, name })],
-        },
-      )
+      const options = taskOf('deleteClusterProfile', 'Delete Cluster Profile', ctx.target)
+      return ctx.startTask(deleteProfile, { extId, name }, options)
     },
 
     async applyClusterProfile(ctx, { body }) {
@@ -174,7 +151,7 @@ export const clusterProfile = implement(
           .filter(({ clusterProfileExtId }) => clusterProfileExtId !== profile.extId)
           .map(({ name }) => invalid('clusters', `expected clusters that follow this profile; "${name}" does not`)),
       )
-      const title = 'Disassociate Cluster Profile Cluster'
+      const title = 'Disassociate Cluster ClusterProfile Cluster'
       const options = taskOf('disassociateClusterFromClusterProfile', title, profile, clusters)
       return ctx.startTask(leaveProfile, await touched(ctx, clusters), options)
     },
@@ -192,7 +169,7 @@ export const clusterProfile = implement(
   },
 )
 
-async function present(ctx: ReadContext, profiles: readonly Profile[]): Promise<readonly Profile[]> {
+async function present(ctx: ReadContext, profiles: readonly ClusterProfile[]): Promise<readonly ClusterProfile[]> {
   return Promise.all(
     profiles.map((profile) => (profile.extId === undefined ? profile : withMembers(ctx.store, profile))),
   )
@@ -205,7 +182,7 @@ async function requireUnused(store: Reader, extId: string, name: string): Promis
   throw new ApiError('CLUSTER_PROFILE_IN_USE', { name, users }, { extra: { clusterCount: members.length } })
 }
 
-async function requireFreeName(store: Reader, profile: Profile): Promise<void> {
+async function requireFreeName(store: Reader, profile: ClusterProfile): Promise<void> {
   const others = await store.find(ClusterProfile)
   if (others.some(({ extId, name }) => extId !== profile.extId && name.toLowerCase() === profile.name.toLowerCase())) {
     throw new ApiError('CLUSTER_PROFILE_NAME_EXISTS', { fields: 'name' })

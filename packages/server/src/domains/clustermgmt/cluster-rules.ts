@@ -1,5 +1,4 @@
 /** Source: behaviour clustermgmt.md 1.2. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError, invalid } from '../../core/api-error.ts'
@@ -8,8 +7,8 @@ import type { Reader } from '../../store/store.ts'
 import { isWorking } from '../storage-space/capacity.ts'
 import { blockOrRackOf, defaultAwareness } from '../storage-space/fault-tolerance.ts'
 
-type Config = NonNullable<EntityOf<typeof Cluster>['config']>
-type Hosts = readonly EntityOf<typeof Host>[]
+type Config = NonNullable<Cluster['config']>
+type Hosts = readonly Host[]
 type Hardware = Drivers['hardware']
 
 /** Failures of hosts or drives that a cluster must survive. */
@@ -101,7 +100,7 @@ export function tooFewDomains(
 }
 
 /** @throws ApiError 409 for a name in use, regardless of case */
-export async function requireFreeName(store: Reader, stored: EntityOf<typeof Cluster>, name: string): Promise<void> {
+export async function requireFreeName(store: Reader, stored: Cluster, name: string): Promise<void> {
   const others = await store.find(Cluster)
   if (others.some((other) => other.extId !== stored.extId && other.name.toLowerCase() === name.toLowerCase())) {
     throw new ApiError('CLUSTER_NAME_EXISTS', { fields: 'name' })

@@ -1,6 +1,7 @@
 /** Tasks about one cluster. */
+
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
-import type { AffectedEntity } from '../../core/tasks/define-task.ts'
+import { taskAbout } from '../context.ts'
 import { lockOf } from '../scheduling/switch-bridges.ts'
 
 interface Named {
@@ -8,13 +9,7 @@ interface Named {
   readonly name: string
 }
 
-export const affectedCluster = ({ extId, name }: Named): AffectedEntity => ({ extId, name, rel: Cluster.rel as string })
-
-export const clusterTask = (operation: string, cluster: Named) => ({
-  operation,
-  affected: [affectedCluster(cluster)],
-  clusterExtIds: [cluster.extId],
-})
+export const clusterTask = (operation: string, cluster: Named) => taskAbout(operation, Cluster, cluster, cluster.extId)
 
 /** Waits for tasks that change the cluster, its switches or its hosts, and lets later ones wait. */
 export const topologyTask = (operation: string, cluster: Named) => ({

@@ -1,6 +1,6 @@
 /** Updates the settings, then copies data in the background. Source: behaviour clustermgmt.md 1.1 (task shape), 1.2. */
 
-import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { BodyOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -35,7 +35,6 @@ export const copyData = defineTask<Copying>({
   steps: [
     {
       name: 'copy data',
-      progress: 100,
       seconds: [600, 1800],
       record: async (ctx, { clusterExtId }) => {
         const cluster = await ctx.store.get(Cluster, clusterExtId)
@@ -61,9 +60,8 @@ export const updateCluster = defineTask<Update>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { clusterExtId, body }) => {
-        const stored = (await ctx.store.get(Cluster, clusterExtId)) as EntityOf<typeof Cluster>
+        const stored = (await ctx.store.get(Cluster, clusterExtId)) as Cluster
         // Another cluster may have taken the name or an address since the request was accepted.
         await requireFreeAddresses(ctx.store, stored, body)
         if (body.name !== undefined) await requireFreeName(ctx.store, stored, body.name)
@@ -84,7 +82,6 @@ export const updateCluster = defineTask<Update>({
             // Copying outlives this task, and later updates need not wait for it.
             locks: [],
             parent: ctx.taskExtId,
-            appName: 'clustermgmt',
             background: true,
           },
         )

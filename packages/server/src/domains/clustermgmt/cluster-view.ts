@@ -1,5 +1,4 @@
 /** Source: behaviour clustermgmt.md 1.2, 3. */
-import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -18,19 +17,17 @@ import {
 import { currentFaultTolerance, defaultAwareness } from '../storage-space/fault-tolerance.ts'
 import { defaultCopies, toleranceWord } from './cluster-rules.ts'
 
-type ClusterRow = EntityOf<typeof Cluster>
-
 /** A cluster whose pool has a smaller unreserved part has no room for backups. */
 const roomForBackupsPercent = 10
 
 export async function withState(
   ctx: ReadContext,
-  clusters: readonly ClusterRow[],
+  clusters: readonly Cluster[],
   wanted: { readonly expand: ReadonlySet<string> } = { expand: new Set() },
-): Promise<readonly ClusterRow[]> {
+): Promise<readonly Cluster[]> {
   const managers = await ctx.store.find(DomainManager)
   const hosting = new Set(managers.map(({ hostingClusterExtId }) => hostingClusterExtId))
-  const shown: ClusterRow[] = []
+  const shown: Cluster[] = []
   for (const cluster of clusters) {
     // With `$apply` the rows are groups, which have no extId.
     if (cluster.extId === undefined) return clusters
@@ -43,10 +40,10 @@ export async function withState(
 
 async function withHosts(
   ctx: ReadContext,
-  cluster: ClusterRow,
+  cluster: Cluster,
   hostsManager: boolean,
   expand: ReadonlySet<string>,
-): Promise<ClusterRow> {
+): Promise<Cluster> {
   const hosts = await hostsOf(ctx.store, cluster.extId)
   const storing = hosts.filter(storesData)
   const capacity = hosts.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)

@@ -1,13 +1,11 @@
 /** Source: specification 4.5; behaviour clustermgmt.md 1.1, 1.2. */
-import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { BodyOf } from '@hyperplane/contract'
 import { Cluster, clusterOperations } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import { isManager } from '../containers/storage-containers.ts'
-import { implement, type WriteContext } from '../context.ts'
+import { implement, type ScheduleContext, type WriteContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { requireNotDestroyed } from '../scheduling/topology.ts'
 import { inefficientVms } from '../statistics/vm-efficiency.ts'
@@ -26,7 +24,6 @@ import { withState } from './cluster-view.ts'
 import { derivedList } from './derived-list.ts'
 import { keepSecrets, missingParts, settingsFaults, withSettingDefaults } from './settings-rules.ts'
 
-type ClusterRow = EntityOf<typeof Cluster>
 type Body = BodyOf<typeof Cluster>
 
 export const cluster = implement(
@@ -86,7 +83,7 @@ export const cluster = implement(
 )
 
 /** Adds stored secrets and derived values. */
-function withKeptSecrets(body: Body, stored: ClusterRow): Body {
+function withKeptSecrets(body: Body, stored: Cluster): Body {
   const config = body.config === undefined ? undefined : { ...body.config }
   const tolerance = config?.faultToleranceState?.desiredClusterFaultTolerance
   if (config !== undefined && tolerance !== undefined) config.redundancyFactor ??= copiesFor(tolerance)
@@ -116,7 +113,7 @@ const settingsBodyFaults = ({ network = {}, config = {} }: Body): ApiError[] => 
   ...configBodyFaults(config),
 ]
 
-async function countInefficientVms(ctx: ScheduleContext<Drivers>): Promise<void> {
+async function countInefficientVms(ctx: ScheduleContext): Promise<void> {
   for (const { extId, inefficientVmCount } of (await ctx.store.find(Cluster)).filter((one) => !isManager(one))) {
     const found = await inefficientVms(ctx, extId)
     if (found === inefficientVmCount) continue
@@ -127,13 +124,13 @@ async function countInefficientVms(ctx: ScheduleContext<Drivers>): Promise<void>
   }
 }
 
-function createOnlyFaults(given: Body, stored: ClusterRow): ApiError[] {
+function createOnlyFaults(given: Body, stored: Cluster): ApiError[] {
   const isNew = given.network?.backplane !== undefined && stored.network?.backplane === undefined
   return isNew ? [invalid('network/backplane', 'is for the creation of a cluster only')] : []
 }
 
 /** On the cluster of the manager itself clients can change only name and network. */
-function managerFaults(given: Body, stored: ClusterRow): ApiError[] {
+function managerFaults(given: Body, stored: Cluster): ApiError[] {
   const { name, config = {} } = stored
   const changed = Object.entries(given.config ?? {}).find(
     ([field, value]) => JSON.stringify(value) !== JSON.stringify(config[field as keyof typeof config]),
@@ -142,7 +139,7 @@ function managerFaults(given: Body, stored: ClusterRow): ApiError[] {
   return [new ApiError('NOT_SUPPORTED_ON_MANAGER', { name, action: `changing config/${changed[0]}` })]
 }
 
-async function requireContainersFit(ctx: WriteContext, stored: ClusterRow, next: ClusterRow): Promise<void> {
+async function requireContainersFit(ctx: WriteContext, stored: Cluster, next: Cluster): Promise<void> {
   const copies = next.config?.redundancyFactor ?? 2
   if (copies >= (stored.config?.redundancyFactor ?? 2)) return
   const containers = await ctx.store.findWhere(StorageContainer, { clusterExtId: stored.extId })

@@ -1,27 +1,26 @@
 /** Drift from a profile is reported, never corrected. Source: behaviour clustermgmt.md 1.10. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import type { Clock } from '../../core/time/clock.ts'
-import type { Schedule, ScheduleContext } from '../../core/time/schedules.ts'
 import type { SecretReader } from '../../core/world.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import { type ClusterSettings, type SettingsSection, withDigests } from '../../drivers/hardware.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
+import type { Schedule, ScheduleContext } from '../context.ts'
 import { followRsyslog, rsyslogWrites } from './rsyslog/follow.ts'
 import { differingSections, inClusterRow, openSecrets, sectionsOf } from './settings-sections.ts'
 import { followSnmp, snmpWrites } from './snmp/follow.ts'
 
-type Profile = EntityOf<typeof ClusterProfile>
-type ClusterRow = EntityOf<typeof Cluster>
-
 const monitorEverySeconds = 30 * 60
 
-export const prescribed = (secrets: SecretReader, profile: Profile): ClusterSettings =>
+export const prescribed = (secrets: SecretReader, profile: ClusterProfile): ClusterSettings =>
   sectionsOf(openSecrets(secrets, 'ClusterProfile', profile.extId, profile))
 
-export function changedSections(secrets: SecretReader, stored: Profile, next: Profile): SettingsSection[] {
+export function changedSections(
+  secrets: SecretReader,
+  stored: ClusterProfile,
+  next: ClusterProfile,
+): SettingsSection[] {
   return differingSections(
     stored.extId,
     prescribed(secrets, next),
@@ -32,7 +31,7 @@ export function changedSections(secrets: SecretReader, stored: Profile, next: Pr
 /** Sections that differ from the profile, without those that may be overridden. */
 function driftsOf(
   secrets: SecretReader,
-  profile: Profile,
+  profile: ClusterProfile,
   clusterExtId: string,
   actual: ClusterSettings,
 ): SettingsSection[] {
@@ -60,11 +59,11 @@ export async function recordCompliance(ctx: Recording, clusterExtId: string, act
 }
 
 /** In the order in which the clusters were created. */
-export async function membersOf(store: Reader, profileExtId: string): Promise<ClusterRow[]> {
+export async function membersOf(store: Reader, profileExtId: string): Promise<Cluster[]> {
   return store.findWhere(Cluster, { clusterProfileExtId: profileExtId })
 }
 
-export async function withMembers(store: Reader, profile: Profile): Promise<Profile> {
+export async function withMembers(store: Reader, profile: ClusterProfile): Promise<ClusterProfile> {
   const clusters = (await membersOf(store, profile.extId)).map(({ extId, compliance }) => ({
     extId,
     isCompliant: compliance?.isCompliant,
@@ -80,7 +79,7 @@ export async function withMembers(store: Reader, profile: Profile): Promise<Prof
 }
 
 /** Detects settings that were changed outside this API. An unreachable cluster keeps its last known state. */
-export const complianceMonitors: readonly Schedule<Drivers>[] = [
+export const complianceMonitors: readonly Schedule[] = [
   {
     name: 'clustermgmt.monitor-settings',
     everySeconds: monitorEverySeconds,
@@ -96,7 +95,7 @@ export const complianceMonitors: readonly Schedule<Drivers>[] = [
   },
 ]
 
-async function monitorSettings(ctx: ScheduleContext<Drivers>): Promise<void> {
+async function monitorSettings(ctx: ScheduleContext): Promise<void> {
   const observed: { readonly extId: string; readonly actual: ClusterSettings }[] = []
   for (const cluster of await ctx.store.find(Cluster)) {
     const { extId, clusterProfileExtId } = cluster
@@ -134,7 +133,7 @@ async function followSettings(store: Transaction, clusterExtId: string, actual: 
   if (found !== undefined) await store.observe(Cluster, clusterExtId, found)
 }
 
-function changesFrom(cluster: ClusterRow, actual: ClusterSettings): Partial<ClusterRow> | undefined {
+function changesFrom(cluster: Cluster, actual: ClusterSettings): Partial<Cluster> | undefined {
   const found = inClusterRow(actual)
   const network: Record<string, unknown> = { ...cluster.network }
   for (const name of followedFields) {
@@ -143,7 +142,7 @@ function changesFrom(cluster: ClusterRow, actual: ClusterSettings): Partial<Clus
   }
   const config = { ...cluster.config, ...found.config }
   const isSame = JSON.stringify([network, config]) === JSON.stringify([cluster.network ?? {}, cluster.config ?? {}])
-  return isSame ? undefined : ({ network, config } as Partial<ClusterRow>)
+  return isSame ? undefined : ({ network, config } as Partial<Cluster>)
 }
 
 /** A cluster does not return secrets, so the stored ones are kept; NTP keys are matched by their id. */

@@ -6,7 +6,6 @@ import { itemWithId, listOf, visibleRows } from '../../core/standard.ts'
 import type { HostNicView, SwitchPort } from '../../drivers/host-networking.ts'
 import { implement, parentOf, type ReadContext } from '../context.ts'
 
-type HostEntity = EntityOf<typeof Host>
 type Nic = EntityOf<typeof HostNic>
 
 const ringSizeInBytes = 4096
@@ -27,7 +26,7 @@ export const hostNic = implement(hostNicOperations, {
     itemWithId(nicsOf(ctx, parentOf(ctx, 'hostExtId', Host)), HostNic, path.extId),
 })
 
-function nicsOf({ drivers }: Pick<ReadContext, 'drivers'>, host: HostEntity): readonly Nic[] {
+function nicsOf({ drivers }: Pick<ReadContext, 'drivers'>, host: Host): readonly Nic[] {
   const bridges = drivers.networkFabric.bridges(host.extId)
   return drivers.networkFabric.hostNics(host.extId).map((nic): Nic => {
     const { model, switchPort, virtualFunctions } = nic
@@ -60,7 +59,7 @@ function nicsOf({ drivers }: Pick<ReadContext, 'drivers'>, host: HostEntity): re
   })
 }
 
-function switchFields(host: HostEntity, nic: HostNicView, port: SwitchPort): Partial<Nic> {
+function switchFields(host: Host, nic: HostNicView, port: SwitchPort): Partial<Nic> {
   const address = { ipv4: { value: port.managementAddress, prefixLength: 32 } }
   return {
     switchDeviceId: port.switchName,

@@ -1,5 +1,4 @@
 /** Source: behaviour clustermgmt.md 1.4. */
-import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { Host, hostOperations } from '@hyperplane/contract/clustermgmt/host'
@@ -11,14 +10,12 @@ import { implement, type ReadContext } from '../context.ts'
 import type { DiskRow } from '../storage-space/disks.ts'
 import { observeHosts } from './observe-hosts.ts'
 
-type HostEntity = EntityOf<typeof Host>
-
 export const host = implement(hostOperations, {}, { present: [[Host, withLoad]], schedules: [observeHosts] })
 
-async function withLoad(ctx: ReadContext, hosts: readonly HostEntity[]): Promise<readonly HostEntity[]> {
+async function withLoad(ctx: ReadContext, hosts: readonly Host[]): Promise<readonly Host[]> {
   // With `$apply` or `$select` the rows may have no extId.
   if (hosts.some(({ extId }) => extId === undefined)) return hosts
-  const shown: HostEntity[] = []
+  const shown: Host[] = []
   const disks = await disksOf(ctx, hosts)
   for (const host of hosts) {
     const bmc = await ctx.store.get(BmcInfo, host.extId)
@@ -30,14 +27,9 @@ async function withLoad(ctx: ReadContext, hosts: readonly HostEntity[]): Promise
   return shown
 }
 
-const loaded = new Derivation<HostEntity, HostEntity>()
+const loaded = new Derivation<Host, Host>()
 
-function hostWith(
-  host: HostEntity,
-  bmc: EntityOf<typeof BmcInfo> | undefined,
-  numberOfVms: number,
-  disks: readonly DiskRow[],
-): HostEntity {
+function hostWith(host: Host, bmc: BmcInfo | undefined, numberOfVms: number, disks: readonly DiskRow[]): Host {
   return {
     ...host,
     hypervisor: { ...host.hypervisor, numberOfVms },
@@ -49,7 +41,7 @@ function hostWith(
 /** One query for a page of hosts; ordered by slot. */
 async function disksOf(
   { store }: ReadContext,
-  hosts: readonly HostEntity[],
+  hosts: readonly Host[],
 ): Promise<ReadonlyMap<string | undefined, readonly DiskRow[]>> {
   const filter = anyOf(
     pathOf(Disk, 'nodeExtId'),
@@ -67,7 +59,7 @@ const tiers = {
   CLOUD: undefined,
 } as const
 
-const referenceOf = (disk: DiskRow): NonNullable<HostEntity['disk']>[number] => ({
+const referenceOf = (disk: DiskRow): NonNullable<Host['disk']>[number] => ({
   uuid: disk.extId,
   mountPath: disk.mountPath,
   serialId: disk.serialNumber,

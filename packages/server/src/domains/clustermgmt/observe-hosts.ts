@@ -1,20 +1,17 @@
 /** Source: behaviour clustermgmt.md 1.4. */
-import type { EntityOf } from '@hyperplane/contract'
+
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { canonicalJson } from '../../core/idempotency.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { HostCondition } from '../../drivers/hardware.ts'
-
-type HostRow = EntityOf<typeof Host>
+import type { Schedule } from '../context.ts'
 
 const microsPerMilli = 1000
 
-export const observeHosts = {
+export const observeHosts: Schedule = {
   name: 'clustermgmt.observe-hosts',
   everySeconds: 10,
-  watch: ({ drivers }: ScheduleContext<Drivers>, changed: () => void): (() => void) => drivers.hardware.watch(changed),
-  async run({ drivers, store }: ScheduleContext<Drivers>): Promise<void> {
+  watch: ({ drivers }, changed) => drivers.hardware.watch(changed),
+  async run({ drivers, store }) {
     const { hardware } = drivers
     // Hosts of an unreachable cluster keep their last known state.
     const reachable = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
@@ -34,9 +31,9 @@ export const observeHosts = {
 }
 
 /** undefined: nothing has changed. */
-function changesOf(host: HostRow, { isDegraded, isUp, bootedAt }: HostCondition): Partial<HostRow> | undefined {
+function changesOf(host: Host, { isDegraded, isUp, bootedAt }: HostCondition): Partial<Host> | undefined {
   const acropolisConnectionState = isUp ? 'CONNECTED' : 'DISCONNECTED'
-  const changes: Partial<HostRow> = {
+  const changes: Partial<Host> = {
     isDegraded,
     ...(host.hypervisor && { hypervisor: { ...host.hypervisor, acropolisConnectionState } }),
     ...(bootedAt !== undefined && isUp && { bootTimeUsecs: Math.floor(bootedAt * microsPerMilli) }),

@@ -3,17 +3,16 @@
  * cluster fails the task, but the others keep the profile.
  * Source: behaviour clustermgmt.md 1.1 (what stays after a failed task), 1.10.
  */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import type { NonCompatibleClusterReference } from '@hyperplane/contract/clustermgmt/task-response'
 import { ApiError, type AppMessage } from '../../core/api-error.ts'
 import { notFound } from '../../core/standard.ts'
-import { DriverError, type Plan, type TaskEnd } from '../../core/tasks/define-task.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import type { ClusterSettings, SettingsSection } from '../../drivers/hardware.ts'
 import type { Transaction } from '../../store/store.ts'
-import { defineTask, type Step, type StepContext } from '../context.ts'
+import { DriverError, defineTask, type Plan, type Step, type StepContext, type TaskEnd } from '../context.ts'
 import { unreachable } from '../registrations/reachability.ts'
 import { clusterTask } from './cluster-task.ts'
 import { prescribed, recordCompliance } from './compliance.ts'
@@ -22,8 +21,6 @@ import { followRsyslog } from './rsyslog/follow.ts'
 import { differingSections, inClusterRow, sections } from './settings-sections.ts'
 import { followSnmp } from './snmp/follow.ts'
 import { keepResult } from './topology/task-results.ts'
-
-type Profile = EntityOf<typeof ClusterProfile>
 
 export interface Application {
   readonly profileExtId: string
@@ -45,7 +42,6 @@ export const applySection = defineTask<SectionOfCluster>({
   steps: [
     {
       name: stepOfSection,
-      progress: 100,
       seconds: [1, 3],
       run: async (ctx, { clusterExtId, section, value }) => {
         await ctx.drivers.hardware.writeSettings(clusterExtId, { [section]: value }, ctx.callKey)
@@ -71,7 +67,7 @@ export const applicationSteps: readonly Step<Application>[] = [
     name: 'start sections',
     progress: 10,
     record: async (ctx, input) => {
-      const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile
+      const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as ClusterProfile
       const settings = only(prescribed(ctx.secrets, profile), input.sections)
       const started: Started[] = []
       for (const clusterExtId of input.clusterExtIds) {
@@ -80,17 +76,11 @@ export const applicationSteps: readonly Step<Application>[] = [
         if (cluster !== undefined && (await otherProfileError(ctx.store, input.profileExtId, cluster)) === undefined) {
           for (const section of sections) {
             if (settings[section] === undefined) continue
+            const options = { ...clusterTask('applyClusterProfileSection', cluster), parent: ctx.taskExtId }
             const { extId } = await ctx.startTask(
               applySection,
               { clusterExtId, section, value: settings[section] },
-              {
-                ...clusterTask('applyClusterProfileSection', cluster),
-                description: `Apply ${section}`,
-                // The parent task holds the cluster's lock.
-                locks: [],
-                parent: ctx.taskExtId,
-                appName: 'clustermgmt',
-              },
+              { ...options, description: `Apply ${section}` },
             )
             tasks.push(extId)
           }
@@ -109,7 +99,7 @@ export const applicationSteps: readonly Step<Application>[] = [
       return Promise.all(started.map((one) => settleOrReport(ctx, input.profileExtId, one)))
     },
     record: async (ctx, input, results: readonly Result[]) => {
-      const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as Profile
+      const profile = (await ctx.store.get(ClusterProfile, input.profileExtId)) as ClusterProfile
       const desired = only(prescribed(ctx.secrets, profile), input.sections)
       const applied = inClusterRow(desired)
       for (const { clusterExtId, settings } of results) {
@@ -131,7 +121,6 @@ export const applicationSteps: readonly Step<Application>[] = [
   },
   {
     name: 'report',
-    progress: 100,
     run: async (ctx) => {
       const results = ctx.outputs['apply to the clusters'] as readonly Result[]
       const [first, ...rest] = results.flatMap(({ messages }) => messages)
@@ -166,8 +155,7 @@ async function settleOrReport(ctx: StepContext, profileExtId: string, started: S
 /** Rolls back the sections that succeeded if another section of the cluster failed. */
 async function settle(ctx: StepContext, profileExtId: string, { clusterExtId, tasks }: Started): Promise<Result> {
   const cluster = await ctx.store.get(Cluster, clusterExtId)
-  if (cluster === undefined)
-    return { clusterExtId, messages: [notFound(Cluster, 'Cluster', clusterExtId, 'clusters').appMessage] }
+  if (cluster === undefined) return { clusterExtId, messages: [notFound(Cluster, clusterExtId, 'clusters').appMessage] }
   const refusal = await otherProfileError(ctx.store, profileExtId, cluster)
   if (refusal !== undefined) return { clusterExtId, messages: [refusal.appMessage] }
   const ends = await ctx.untilEnded(tasks)
@@ -188,8 +176,8 @@ const messagesOf = (ends: readonly TaskEnd[]): AppMessage[] => ends.flatMap(({ e
 
 async function recordFailedMember(
   ctx: Parameters<typeof recordCompliance>[0],
-  profile: Profile,
-  cluster: EntityOf<typeof Cluster>,
+  profile: ClusterProfile,
+  cluster: Cluster,
   changed: readonly SettingsSection[] | undefined,
 ): Promise<void> {
   const allowed = new Set(profile.allowedOverrides)
@@ -209,7 +197,7 @@ async function recordFailedMember(
 /** One change for each cluster and section that differ, without secrets. */
 export async function applicationPlanOf(
   ctx: StepContext,
-  profile: Profile,
+  profile: ClusterProfile,
   { clusterExtIds, sections: changed }: Application,
 ): Promise<Plan> {
   const settings = only(prescribed(ctx.secrets, profile), changed)
@@ -220,7 +208,7 @@ export async function applicationPlanOf(
     const cluster = await ctx.store.get(Cluster, clusterExtId)
     const blocked =
       cluster === undefined
-        ? notFound(Cluster, 'Cluster', clusterExtId, 'clusters')
+        ? notFound(Cluster, clusterExtId, 'clusters')
         : ((await otherProfileError(ctx.store, profile.extId, cluster)) ??
           (ctx.drivers.hardware.isReachable(clusterExtId) ? undefined : unreachable(cluster.name)))
     if (blocked !== undefined) {

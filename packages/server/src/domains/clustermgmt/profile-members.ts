@@ -1,5 +1,5 @@
 /** Source: behaviour clustermgmt.md 1.10. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ClusterProfile, type ClusterReferenceListSpec } from '@hyperplane/contract/clustermgmt/cluster-profile'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
@@ -9,7 +9,6 @@ import { isManager } from '../containers/storage-containers.ts'
 import type { WriteContext } from '../context.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 
-type ClusterRow = EntityOf<typeof Cluster>
 type References = ValueOf<typeof ClusterReferenceListSpec>['clusters']
 
 export const namelessFaults = (references: References): ApiError[] =>
@@ -20,18 +19,16 @@ export const namelessFaults = (references: References): ApiError[] =>
   )
 
 /** @throws ApiError 400 if uuid and name disagree or an entry repeats, 404 for unknown clusters */
-export async function namedClusters(store: Reader, references: References): Promise<ClusterRow[]> {
+export async function namedClusters(store: Reader, references: References): Promise<Cluster[]> {
   const faults: ApiError[] = []
   const unknown: ApiError[] = []
-  const found: ClusterRow[] = []
+  const found: Cluster[] = []
   for (const [index, { uuid, name }] of references.entries()) {
     const at = `clusters[${index}]`
     const cluster =
       uuid === undefined ? await store.findOne(Cluster, { name: name as string }) : await store.get(Cluster, uuid)
     if (cluster === undefined)
-      unknown.push(
-        notFound(Cluster, 'Cluster', (uuid ?? name) as string, `${at}/${uuid === undefined ? 'name' : 'uuid'}`),
-      )
+      unknown.push(notFound(Cluster, (uuid ?? name) as string, `${at}/${uuid === undefined ? 'name' : 'uuid'}`))
     else if (name !== undefined && cluster.name !== name) {
       faults.push(invalid(at, `expected uuid and name of one cluster; ${uuid} is "${cluster.name}", not "${name}"`))
     } else if (found.some(({ extId }) => extId === cluster.extId)) {
@@ -46,7 +43,7 @@ export async function namedClusters(store: Reader, references: References): Prom
 export async function requireApplicable(
   ctx: WriteContext,
   profileExtId: string,
-  clusters: readonly ClusterRow[],
+  clusters: readonly Cluster[],
 ): Promise<void> {
   refuseAll(
     clusters
@@ -65,7 +62,7 @@ export async function requireApplicable(
 export async function otherProfileError(
   store: Reader,
   profileExtId: string,
-  cluster: ClusterRow,
+  cluster: Cluster,
 ): Promise<ApiError | undefined> {
   const other = cluster.clusterProfileExtId
   if (other === undefined || other === profileExtId) return undefined

@@ -8,7 +8,6 @@ import { itemWithId, listOf } from '../../core/standard.ts'
 import { implement, parentOf, type ReadContext } from '../context.ts'
 import { hostsOf } from '../storage-space/capacity.ts'
 
-type HostEntity = EntityOf<typeof Host>
 type Unit = EntityOf<typeof RackableUnit>
 
 export const rackableUnit = implement(rackableUnitOperations, {
@@ -25,14 +24,11 @@ interface UnitNode {
 }
 
 /** 1 for A. Hosts of older worlds fill their block in the order of creation. */
-const positionOf = ({ position }: HostEntity, others: number): number =>
+const positionOf = ({ position }: Host, others: number): number =>
   position === undefined ? others + 1 : position.charCodeAt(0) - 'A'.charCodeAt(0) + 1
 
-async function unitsOf(
-  { store }: ReadContext,
-  { extId, tenantId }: EntityOf<typeof Cluster>,
-): Promise<readonly Unit[]> {
-  const units = new Map<string, { readonly first: HostEntity; readonly nodes: UnitNode[] }>()
+async function unitsOf({ store }: ReadContext, { extId, tenantId }: Cluster): Promise<readonly Unit[]> {
+  const units = new Map<string, { readonly first: Host; readonly nodes: UnitNode[] }>()
   const racks = new Map<string, number>()
   for (const host of await hostsOf(store, extId)) {
     if (host.rackableUnitUuid === undefined) continue

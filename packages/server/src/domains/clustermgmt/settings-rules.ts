@@ -142,7 +142,7 @@ function unknownUsers(snmp: Snmp, prefix: string): ApiError[] {
   return (snmp.traps ?? []).flatMap((trap, index) =>
     trap.version !== 'V3' || trap.username === undefined || usernames.has(trap.username)
       ? []
-      : [notFound(undefined, 'SNMP user', trap.username, `${prefix}/traps[${index}]/username`)],
+      : [notFound('SNMP user', trap.username, `${prefix}/traps[${index}]/username`)],
   )
 }
 

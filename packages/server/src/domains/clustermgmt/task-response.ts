@@ -1,5 +1,4 @@
 /** Source: behaviour clustermgmt.md 1.3 (fetchTaskResponse). */
-import type { EntityOf } from '@hyperplane/contract'
 import { taskResponseOperations } from '@hyperplane/contract/clustermgmt/task-response'
 import type { Task } from '@hyperplane/contract/platform/task'
 import { ApiError, invalid } from '../../core/api-error.ts'
@@ -25,11 +24,9 @@ export const taskResponse = implement(
   { records: [TaskResult], schedules: [forgetResults] },
 )
 
-const expired = (taskExtId: string): ApiError => notFound(TaskResult, TaskResult.kind, taskExtId, 'extId')
+const expired = (taskExtId: string): ApiError => notFound(TaskResult, taskExtId, 'extId')
 
-type TaskEntity = EntityOf<typeof Task>
-
-function absenceOf({ extId, status, operation = '', errorMessages }: TaskEntity, wanted: string): ApiError {
+function absenceOf({ extId, status, operation = '', errorMessages }: Task, wanted: string): ApiError {
   if (status !== 'SUCCEEDED') {
     const reason = errorMessages?.[0]?.message ?? `it is ${status}`
     return new ApiError('TASK_NOT_COMPLETE', { taskExtId: extId, reason })

@@ -1,12 +1,10 @@
 /** Admission of questions about nodes of no cluster. Source: behaviour clustermgmt.md 1.3. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { unconfiguredNodeOperations, type ValidateNodeParam } from '@hyperplane/contract/clustermgmt/unconfigured-node'
 import { type ApiError, invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import type { TaskDefinition } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import { implement, type WriteContext } from '../context.ts'
+import { implement, type TaskDefinition, type WriteContext } from '../context.ts'
 import { clusterTask } from './cluster-task.ts'
 import { discoverNodes } from './topology/discovery.ts'
 import { checkHypervisors } from './topology/hypervisors.ts'
@@ -15,7 +13,7 @@ import { givenFaults, hasAddress, requireNodeCluster } from './topology/nodes.ts
 import { NodeReservation } from './topology/reservations.ts'
 import { validateBundle, validateUplinks } from './topology/validation.ts'
 
-type Context = WriteContext<EntityOf<typeof Cluster>, never>
+type Context = WriteContext<Cluster, never>
 type Validation = ValueOf<typeof ValidateNodeParam>['spec']
 
 export const unconfiguredNode = implement(
@@ -76,7 +74,7 @@ const unnamed = (nodes: readonly { readonly nodeUuid?: string | undefined; reado
 async function start<I>(
   ctx: Context,
   operation: string,
-  definition: TaskDefinition<Drivers, I>,
+  definition: TaskDefinition<I>,
   input: I,
 ): Promise<TaskStarted> {
   requireNodeCluster(ctx, ctx.target, operation)

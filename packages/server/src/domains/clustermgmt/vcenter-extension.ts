@@ -1,5 +1,5 @@
 /** Extensions in the vCenters of ESX clusters. Source: behaviour clustermgmt.md 1.16. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import {
   type VcenterCredentials,
@@ -7,19 +7,19 @@ import {
   vcenterExtensionOperations,
 } from '@hyperplane/contract/clustermgmt/vcenter-extension'
 import { ApiError, invalid } from '../../core/api-error.ts'
-import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ManagementLogin } from '../../drivers/management-extensions.ts'
 import {
+  DriverError,
   defineTask,
   implement,
   type RecordContext,
   type Step,
   type StepContext,
+  taskAbout,
   type WriteContext,
 } from '../context.ts'
 import { checkCluster, requireClusterReachable } from '../registrations/reachability.ts'
 
-type Row = EntityOf<typeof VcenterExtension>
 type Credentials = ValueOf<typeof VcenterCredentials>
 
 interface Input {
@@ -56,7 +56,6 @@ function stepsOf(isRegistered: boolean, change: Call, changeBack: Call): readonl
     },
     {
       name: 'record',
-      progress: 100,
       record: (ctx, input) => setRegistered(ctx, input, isRegistered),
       unrecord: (ctx, input) => setRegistered(ctx, input, !isRegistered),
     },
@@ -96,7 +95,7 @@ const passwordFaults = ({ password }: Credentials): ApiError[] =>
   password === undefined ? [invalid('password', 'is required')] : []
 
 async function start(
-  ctx: WriteContext<Row>,
+  ctx: WriteContext<VcenterExtension>,
   { username, password = '', port = 443 }: Credentials,
   task: typeof registerVcenter,
   operation: string,
@@ -107,15 +106,8 @@ async function start(
     throw new ApiError('CONFLICT', {
       fault: `A task changes the extension of the vCenter ${ipAddress}. Wait for it, then retry.`,
     })
-  return ctx.startTask(
-    task,
-    { extId, clusterExtId, login: { username, password, port } },
-    {
-      operation,
-      affected: [{ extId, name: ipAddress, rel: VcenterExtension.rel as string }],
-      clusterExtIds: [clusterExtId],
-    },
-  )
+  const options = taskAbout(operation, VcenterExtension, { extId, name: ipAddress }, clusterExtId)
+  return ctx.startTask(task, { extId, clusterExtId, login: { username, password, port } }, options)
 }
 
 async function setRegistered(

@@ -6,7 +6,6 @@ import { itemWithId, listOf } from '../../core/standard.ts'
 import type { BridgeView } from '../../drivers/host-networking.ts'
 import { implement, parentOf, type ReadContext } from '../context.ts'
 
-type HostEntity = EntityOf<typeof Host>
 type Nic = EntityOf<typeof VirtualNic>
 
 /** As Linux reports a TAP device; nothing limits it to that. */
@@ -20,7 +19,7 @@ export const virtualNic = implement(virtualNicOperations, {
     itemWithId(virtualNicsOf(ctx, parentOf(ctx, 'hostExtId', Host)), VirtualNic, path.extId),
 })
 
-function virtualNicsOf({ drivers: { networkFabric } }: Pick<ReadContext, 'drivers'>, host: HostEntity): readonly Nic[] {
+function virtualNicsOf({ drivers: { networkFabric } }: Pick<ReadContext, 'drivers'>, host: Host): readonly Nic[] {
   const nics = networkFabric.hostNics(host.extId)
   const bridges = networkFabric.bridges(host.extId).map((bridge): Nic & { readonly hostNicsUuids: string[] } => {
     const uplinks = nics.filter(({ name }) => bridge.uplinks.includes(name))

@@ -1,29 +1,23 @@
 /** Mounts storage containers on all requested ESX hosts, or on none. Source: behaviour clustermgmt.md 1.9. */
-import type { EntityOf } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
-import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
 import { notFound, pathOf } from '../../core/standard.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, type WriteContext } from '../context.ts'
+import { defineTask, taskAbout, type WriteContext } from '../context.ts'
 import { checkCluster } from '../registrations/reachability.ts'
 import { hostsOf } from '../storage-space/capacity.ts'
 import { clusterFor, markedForRemoval } from './storage-containers.ts'
 
-type Container = EntityOf<typeof StorageContainer>
-type Mounted = EntityOf<typeof DataStore>
-
-const rel = 'clustermgmt:config:storage-containers'
-
 interface Mounting {
   readonly clusterExtId: string
-  readonly datastores: readonly Mounted[]
+  readonly datastores: readonly DataStore[]
 }
 
-const specOf = (mounted: Mounted) => ({
+const specOf = (mounted: DataStore) => ({
   clusterExtId: mounted.clusterExtId as string,
   hostExtId: mounted.hostExtId as string,
   containerExtId: mounted.containerExtId as string,
@@ -51,7 +45,6 @@ export const mountContainer = defineTask<Mounting>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { datastores }) => {
         for (const { extId } of datastores) await ctx.store.publish(DataStore, extId)
       },
@@ -81,7 +74,6 @@ export const unmountContainer = defineTask<Mounting>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { datastores }) => {
         for (const { extId } of datastores) await ctx.store.remove(DataStore, extId)
       },
@@ -99,7 +91,7 @@ export interface MountRequest {
 
 export async function startMount(
   ctx: WriteContext,
-  container: Container,
+  container: StorageContainer,
   request: MountRequest,
 ): Promise<{ extId: string }> {
   const clusterExtId = await esxCluster(ctx, container, 'mounting a datastore')
@@ -110,9 +102,9 @@ export async function startMount(
       `expected "${container.name}", the name of this container; found "${request.containerName}"`,
     )
   }
-  const datastores: Mounted[] = []
+  const datastores: DataStore[] = []
   for (const host of await nodesOf(ctx.store, clusterExtId, request.nodeExtIds)) {
-    const datastore: Mounted = {
+    const datastore: DataStore = {
       extId: ctx.ids.uuid(),
       tenantId: ctx.tenantId,
       clusterExtId,
@@ -127,20 +119,13 @@ export async function startMount(
     await ctx.store.insert(DataStore, datastore, { pending: true })
     datastores.push(datastore)
   }
-  return ctx.startTask(
-    mountContainer,
-    { clusterExtId, datastores },
-    {
-      operation: 'Mount Storage Container',
-      affected: [{ extId: container.extId, name: container.name, rel }],
-      clusterExtIds: [clusterExtId],
-    },
-  )
+  const options = taskAbout('Mount Storage Container', StorageContainer, container, clusterExtId)
+  return ctx.startTask(mountContainer, { clusterExtId, datastores }, options)
 }
 
 export async function startUnmount(
   ctx: WriteContext,
-  container: Container,
+  container: StorageContainer,
   request: { readonly datastoreName: string; readonly nodeExtIds?: readonly string[] },
 ): Promise<{ extId: string }> {
   const clusterExtId = await esxCluster(ctx, container, 'unmounting a datastore')
@@ -149,31 +134,24 @@ export async function startUnmount(
   const datastores = (await ctx.store.findWhere(DataStore, { containerExtId: container.extId })).filter(
     (mounted) => mounted.datastoreName === request.datastoreName && ids.has(mounted.hostExtId as string),
   )
-  if (datastores.length === 0) throw notFound(DataStore, 'DataStore', request.datastoreName, 'datastoreName')
-  const running = (await vmsThrough(ctx, clusterExtId, datastores[0] as Mounted)).filter(
+  if (datastores.length === 0) throw notFound(DataStore, request.datastoreName, 'datastoreName')
+  const running = (await vmsThrough(ctx, clusterExtId, datastores[0] as DataStore)).filter(
     (vm) => vm.powerState === 'ON' && datastores.some(({ hostExtId }) => hostExtId === vm.host?.extId),
   )
   if (running.length > 0) {
     const users = running.map((vm) => `"${vm.name ?? vm.extId}"`).join(', ')
     throw new ApiError('DATASTORE_IN_USE', { name: request.datastoreName, users })
   }
-  return ctx.startTask(
-    unmountContainer,
-    { clusterExtId, datastores },
-    {
-      operation: 'Unmount Storage Container',
-      affected: [{ extId: container.extId, name: container.name, rel }],
-      clusterExtIds: [clusterExtId],
-    },
-  )
+  const options = taskAbout('Unmount Storage Container', StorageContainer, container, clusterExtId)
+  return ctx.startTask(unmountContainer, { clusterExtId, datastores }, options)
 }
 
 /** External VMs with files in the container that are registered through this datastore, or nobody knows through which. */
 export async function vmsThrough(
   { store, drivers }: { readonly store: Reader; readonly drivers: Pick<Drivers, 'externalHypervisor'> },
   clusterExtId: string,
-  { containerExtId, datastoreName }: Mounted,
-): Promise<EntityOf<typeof ExternVm>[]> {
+  { containerExtId, datastoreName }: DataStore,
+): Promise<ExternVm[]> {
   const vms = await store.find(ExternVm, { filter: equals(pathOf(ExternVm, 'cluster/extId'), clusterExtId) })
   return vms.filter(({ extId, disks }) => {
     const through = drivers.externalHypervisor.datastoreOf(extId) ?? datastoreName
@@ -182,7 +160,7 @@ export async function vmsThrough(
   })
 }
 
-async function esxCluster(ctx: WriteContext, container: Container, action: string): Promise<string> {
+async function esxCluster(ctx: WriteContext, container: StorageContainer, action: string): Promise<string> {
   const cluster = await clusterFor(ctx, container.clusterExtId as string, 'clusterExtId', action)
   if (cluster.config?.hypervisorTypes?.includes('ESX') !== true) {
     throw new ApiError('NOT_AN_ESX_CLUSTER', { name: cluster.name, action })
@@ -195,6 +173,6 @@ async function nodesOf(store: Reader, clusterExtId: string, nodeExtIds: readonly
   const hosts = await hostsOf(store, clusterExtId)
   if (nodeExtIds === undefined || nodeExtIds.length === 0) return hosts
   const strangers = nodeExtIds.filter((extId) => !hosts.some((host) => host.extId === extId))
-  refuseAll(strangers.map((extId) => notFound(undefined, 'host of this cluster', extId, 'nodeExtIds')))
+  refuseAll(strangers.map((extId) => notFound('host of this cluster', extId, 'nodeExtIds')))
   return hosts.filter(({ extId }) => nodeExtIds.includes(extId))
 }

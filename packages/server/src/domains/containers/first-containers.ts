@@ -1,11 +1,8 @@
 /** The containers that every new cluster has. Source: behaviour clustermgmt.md 1.2, 1.9. */
-import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { derivedId } from '../../core/ids/named-id.ts'
 import { storagePoolOf } from '../storage-space/capacity.ts'
-
-type Container = EntityOf<typeof StorageContainer>
 
 interface FirstContainer {
   readonly extId: string
@@ -13,10 +10,7 @@ interface FirstContainer {
   readonly ownerExtId: string
 }
 
-export const containerRow = (
-  cluster: EntityOf<typeof Cluster>,
-  { extId, name, ownerExtId }: FirstContainer,
-): Container => ({
+export const containerRow = (cluster: Cluster, { extId, name, ownerExtId }: FirstContainer): StorageContainer => ({
   extId,
   tenantId: cluster.tenantId,
   name,
@@ -40,11 +34,11 @@ export const containerRow = (
 })
 
 export function firstContainers(
-  cluster: EntityOf<typeof Cluster>,
+  cluster: Cluster,
   ownerExtId: string,
   name = `default-container-${digitsOf(cluster.extId)}`,
-): Container[] {
-  const row = (key: string, own: string): Container =>
+): StorageContainer[] {
+  const row = (key: string, own: string): StorageContainer =>
     containerRow(cluster, { extId: derivedId('container', cluster.extId, key), name: own, ownerExtId })
   return [
     row('default', name),

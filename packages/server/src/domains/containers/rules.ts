@@ -1,5 +1,4 @@
 /** Source: behaviour clustermgmt.md 1.9. */
-import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -9,12 +8,10 @@ import { type CapacityContext, copiesOf, poolCapacity, poolUsage, storageHostsOf
 import { canDeduplicate, smallestForDeduplication } from '../storage-space/controller-vm-memory.ts'
 import { clusterLosesHost, isLeaving } from '../storage-space/leaving-hosts.ts'
 
-type Container = EntityOf<typeof StorageContainer>
-
 export interface ContainerRules {
-  readonly cluster: EntityOf<typeof Cluster>
-  readonly container: Container
-  readonly stored?: Container
+  readonly cluster: Cluster
+  readonly container: StorageContainer
+  readonly stored?: StorageContainer
 }
 
 type Asking = CapacityContext
@@ -22,7 +19,7 @@ type Asking = CapacityContext
 const hostsForErasureCoding: Readonly<Record<number, number>> = { 2: 4, 3: 6 }
 
 /** Checked on the request body, and again with the defaults of the cluster. */
-export function containerFaults(container: Partial<Container>): ApiError[] {
+export function containerFaults(container: Partial<StorageContainer>): ApiError[] {
   const { replicationFactor: copies, affinityHostExtId, nfsWhitelistAddress: addresses = [] } = container
   const advertised = container.logicalAdvertisedCapacityBytes
   const reserved = container.logicalExplicitReservedCapacityBytes ?? 0
@@ -55,7 +52,7 @@ export function containerFaults(container: Partial<Container>): ApiError[] {
 }
 
 /** The cluster of the body must be absent or equal to that of the header. */
-export function containerCreationFaults(body: Partial<Container>, clusterExtId: string): ApiError[] {
+export function containerCreationFaults(body: Partial<StorageContainer>, clusterExtId: string): ApiError[] {
   const { clusterExtId: named = clusterExtId } = body
   const elsewhere = `expected the cluster of the header X-Cluster-Id, ${clusterExtId}; found ${named}`
   return [
@@ -104,7 +101,7 @@ export async function containerRefusals(ctx: Asking, rules: ContainerRules): Pro
     fault('isInternal', 'is set by the system alone')
   }
   if (container.affinityHostExtId !== undefined && host === undefined) {
-    faults.push(notFound(undefined, 'host of this cluster', container.affinityHostExtId, 'affinityHostExtId'))
+    faults.push(notFound('host of this cluster', container.affinityHostExtId, 'affinityHostExtId'))
   }
   if (host !== undefined && isLeaving(host) && stored?.affinityHostExtId !== host.extId)
     faults.push(clusterLosesHost(cluster))
@@ -119,14 +116,14 @@ export async function containerRefusals(ctx: Asking, rules: ContainerRules): Pro
   return faults
 }
 
-function tooLeanForDeduplication(hosts: readonly EntityOf<typeof Host>[]): ApiError {
+function tooLeanForDeduplication(hosts: readonly Host[]): ApiError {
   const names = hosts.map(({ hostName }) => hostName).join(', ')
   const fault = `Deduplication needs controller VMs of ${smallestForDeduplication} bytes; those of ${names} are smaller. Reconfigure them first.`
   return new ApiError('CONFLICT', { fault })
 }
 
 /** @throws ApiError 409 if the pool has less free space than the container reserves */
-export async function requireContainerRoom(ctx: Asking, container: Container): Promise<void> {
+export async function requireContainerRoom(ctx: Asking, container: StorageContainer): Promise<void> {
   const reserved = container.logicalExplicitReservedCapacityBytes ?? 0
   if (reserved === 0) return
   const pool = await poolUsage(ctx, container.clusterExtId as string)

@@ -1,5 +1,5 @@
 /** Storage containers for clustermgmt and storage v4.0.a3. Source: behaviour clustermgmt.md 1.9; volumes-storage.md 1.8. */
-import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { BodyOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -10,7 +10,7 @@ import { pathOf, rowWithId } from '../../core/standard.ts'
 import { created } from '../../core/updates.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
-import type { WriteContext } from '../context.ts'
+import { taskAbout, type WriteContext } from '../context.ts'
 import { refuseReadOnly, requireReachable } from '../registrations/reachability.ts'
 import { copiesOf, storageHostsOf, storagePoolOf } from '../storage-space/capacity.ts'
 import { reductionsSince } from '../storage-space/data-reduction.ts'
@@ -19,16 +19,14 @@ import { imageContainerName } from '../storage-space/stored-data.ts'
 import { type ContainerRules, containerRefusals, requireContainerRoom } from './rules.ts'
 import { createContainer, deleteContainer, updateContainer } from './tasks.ts'
 
-type Container = EntityOf<typeof StorageContainer>
 type Body = BodyOf<typeof StorageContainer>
 
-const rel = 'clustermgmt:config:storage-containers'
-export function isManager(cluster: EntityOf<typeof Cluster>): boolean {
+export function isManager(cluster: Cluster): boolean {
   return cluster.config?.clusterFunction?.includes('PRISM_CENTRAL') === true
 }
 
 /** @throws ApiError 400 */
-export function refuseManager(cluster: EntityOf<typeof Cluster>, action: string): void {
+export function refuseManager(cluster: Cluster, action: string): void {
   if (isManager(cluster)) throw new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: cluster.name, action })
 }
 
@@ -38,7 +36,7 @@ export async function clusterFor(
   clusterExtId: string,
   attribute: string,
   action: string,
-): Promise<EntityOf<typeof Cluster>> {
+): Promise<Cluster> {
   const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, attribute)
   refuseManager(cluster, action)
   requireReachable(ctx, cluster)
@@ -55,7 +53,7 @@ export async function startContainerCreation(
   const cluster = await clusterFor(ctx, clusterExtId, 'X-Cluster-Id', 'creating a storage container')
   refuseReadOnly(cluster, 'storage containers')
   const extId = ctx.ids.uuid()
-  const container: Container = created(ctx, StorageContainer, body, {
+  const container: StorageContainer = created(ctx, StorageContainer, body, {
     ...derivedFields(body, cluster),
     extId,
     containerExtId: extId,
@@ -74,19 +72,12 @@ export async function startContainerCreation(
   refuseAll(await containerRefusals(ctx, rules))
   await requireContainerRoom(ctx, container)
   await ctx.store.insert(StorageContainer, container, { pending: true })
-  return ctx.startTask(
-    createContainer,
-    { extId, clusterExtId },
-    {
-      operation: 'Create Storage Container',
-      affected: [{ extId, name: container.name, rel }],
-      clusterExtIds: [clusterExtId],
-    },
-  )
+  const options = taskAbout('Create Storage Container', StorageContainer, container, clusterExtId)
+  return ctx.startTask(createContainer, { extId, clusterExtId }, options)
 }
 
 /** A single copy without a requested host goes to the host with the fewest pinned containers. */
-async function hostOfOnlyCopy(store: Reader, container: Container): Promise<string | undefined> {
+async function hostOfOnlyCopy(store: Reader, container: StorageContainer): Promise<string | undefined> {
   const { clusterExtId = '', affinityHostExtId } = container
   if (copiesOf(container) !== 1 || affinityHostExtId !== undefined) return undefined
   const all = await storageHostsOf(store, clusterExtId)
@@ -101,11 +92,11 @@ async function hostOfOnlyCopy(store: Reader, container: Container): Promise<stri
 
 export async function startContainerUpdate(
   ctx: WriteContext,
-  stored: Container,
-  next: Container,
+  stored: StorageContainer,
+  next: StorageContainer,
 ): Promise<{ extId: string }> {
   const cluster = await clusterFor(ctx, stored.clusterExtId as string, 'clusterExtId', 'updating a storage container')
-  const container: Container = {
+  const container: StorageContainer = {
     ...next,
     ...derivedFields(next, cluster),
     ownerExtId: next.ownerExtId ?? stored.ownerExtId,
@@ -124,20 +115,13 @@ export async function startContainerUpdate(
   if (stored.isMarkedForRemoval === true) throw markedForRemoval(stored)
   await requireContainerRoom(ctx, container)
   await ctx.store.touch(StorageContainer, stored.extId)
-  return ctx.startTask(
-    updateContainer,
-    { container },
-    {
-      operation: 'Update Storage Container',
-      affected: [{ extId: stored.extId, name: container.name, rel }],
-      clusterExtIds: [cluster.extId],
-    },
-  )
+  const options = taskAbout('Update Storage Container', StorageContainer, container, cluster.extId)
+  return ctx.startTask(updateContainer, { container }, options)
 }
 
 export async function startContainerRemoval(
   ctx: WriteContext,
-  stored: Container,
+  stored: StorageContainer,
   ignoreSmallFiles: boolean,
 ): Promise<{ extId: string }> {
   const cluster = await clusterFor(ctx, stored.clusterExtId as string, 'clusterExtId', 'deleting a storage container')
@@ -165,18 +149,12 @@ export async function startContainerRemoval(
     )
   }
   await ctx.store.update(StorageContainer, stored.extId, { isMarkedForRemoval: true })
-  return ctx.startTask(
-    deleteContainer,
-    { extId: stored.extId, clusterExtId: cluster.extId, ignoreSmallFiles },
-    {
-      operation: 'Delete Storage Container',
-      affected: [{ extId: stored.extId, name: stored.name, rel }],
-      clusterExtIds: [cluster.extId],
-    },
-  )
+  const input = { extId: stored.extId, clusterExtId: cluster.extId, ignoreSmallFiles }
+  const options = taskAbout('Delete Storage Container', StorageContainer, stored, cluster.extId)
+  return ctx.startTask(deleteContainer, input, options)
 }
 
-export const markedForRemoval = (container: Container): ApiError =>
+export const markedForRemoval = (container: StorageContainer): ApiError =>
   new ApiError('CONFLICT', { fault: `The storage container "${container.name}" is being removed.` })
 
 /** @throws ApiError 409 for containers that are being deleted */
@@ -188,7 +166,7 @@ export async function requireContainersNotRemoved(store: Reader, containerExtIds
 }
 
 /** Includes pending rows of running tasks. */
-async function usersOf(store: Reader, container: Container): Promise<ReadonlyMap<string, number>> {
+async function usersOf(store: Reader, container: StorageContainer): Promise<ReadonlyMap<string, number>> {
   const users = new Map(await store.referrerCounts('StorageContainer', container.extId))
   if (container.name === imageContainerName) {
     for (const kind of [Image, Ova]) {
@@ -201,7 +179,7 @@ async function usersOf(store: Reader, container: Container): Promise<ReadonlyMap
 }
 
 /** Early check only: the task that records the name enforces uniqueness. */
-async function requireFreeName(store: Reader, container: Container): Promise<void> {
+async function requireFreeName(store: Reader, container: StorageContainer): Promise<void> {
   const name = container.name.toLowerCase()
   const others = await store.findWhere(StorageContainer, { clusterExtId: container.clusterExtId as string })
   if (others.some((other) => other.extId !== container.extId && other.name.toLowerCase() === name)) {
@@ -210,7 +188,7 @@ async function requireFreeName(store: Reader, container: Container): Promise<voi
 }
 
 /** Defaults that depend on the cluster or other fields, and `isEncrypted`. */
-function derivedFields(body: Body | Container, cluster: EntityOf<typeof Cluster>) {
+function derivedFields(body: Body | StorageContainer, cluster: Cluster) {
   const hasAddresses = (body.nfsWhitelistAddress?.length ?? 0) > 0
   return {
     replicationFactor: body.replicationFactor ?? cluster.config?.redundancyFactor ?? 2,

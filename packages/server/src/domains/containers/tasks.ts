@@ -1,13 +1,10 @@
 /** Source: behaviour clustermgmt.md 1.9, 3 (durations). */
-import type { EntityOf } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError } from '../../core/api-error.ts'
 import { defineTask } from '../context.ts'
 import { checkCluster } from '../registrations/reachability.ts'
 import { requireContainerRoom } from './rules.ts'
-
-type Container = EntityOf<typeof StorageContainer>
 
 /** With `ignoreSmallFiles`, leftover files below this size do not prevent the deletion. */
 const smallFileBytes = 1024 * 1024
@@ -21,8 +18,8 @@ const policyOf = ({
   reductionsSince,
   isMarkedForRemoval,
   ...policy
-}: Container): Record<string, unknown> => policy
-export const specOf = (container: Container) => ({
+}: StorageContainer): Record<string, unknown> => policy
+export const specOf = (container: StorageContainer) => ({
   extId: container.extId,
   clusterExtId: container.clusterExtId as string,
   name: container.name,
@@ -48,20 +45,19 @@ export const createContainer = defineTask<Creation>({
     {
       ...putContainer,
       run: async (ctx, { extId }) => {
-        const container = (await ctx.store.pending(StorageContainer, extId)) as Container
+        const container = (await ctx.store.pending(StorageContainer, extId)) as StorageContainer
         await ctx.drivers.hardware.putContainer(specOf(container), ctx.callKey)
       },
       undo: async (ctx, { extId }) => {
-        const container = (await ctx.store.pending(StorageContainer, extId)) as Container
+        const container = (await ctx.store.pending(StorageContainer, extId)) as StorageContainer
         await ctx.drivers.hardware.takeBackContainer(container.clusterExtId as string, extId, ctx.callKey)
       },
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { extId }) => {
         // Another container may have reserved the space since the request was accepted.
-        await requireContainerRoom(ctx, (await ctx.store.pending(StorageContainer, extId)) as Container)
+        await requireContainerRoom(ctx, (await ctx.store.pending(StorageContainer, extId)) as StorageContainer)
         await ctx.store.publish(StorageContainer, extId)
       },
     },
@@ -70,7 +66,7 @@ export const createContainer = defineTask<Creation>({
 })
 
 interface Update {
-  readonly container: Container
+  readonly container: StorageContainer
 }
 
 export const updateContainer = defineTask<Update>({
@@ -85,7 +81,6 @@ export const updateContainer = defineTask<Update>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { container }) => {
         await requireContainerRoom(ctx, container)
         await ctx.store.replace(StorageContainer, container)
@@ -128,7 +123,7 @@ export const deleteContainer = defineTask<Removal>({
         if (container !== undefined) await ctx.drivers.hardware.putContainer(specOf(container), `${ctx.callKey}/undo`)
       },
     },
-    { name: 'record', progress: 100, record: (ctx, { extId }) => ctx.store.remove(StorageContainer, extId) },
+    { name: 'record', record: (ctx, { extId }) => ctx.store.remove(StorageContainer, extId) },
   ],
   pointOfNoReturn: 'record',
   onUndone: async (ctx, { extId }) => {

@@ -1,9 +1,8 @@
 /** Thick disks of a container become thin. Source: behaviour clustermgmt.md 1.9. */
-import type { EntityOf } from '@hyperplane/contract'
-import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
+import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import { defineTask, type WriteContext } from '../context.ts'
+import { defineTask, taskAbout, type WriteContext } from '../context.ts'
 import { checkCluster } from '../registrations/reachability.ts'
 import { clusterFor, markedForRemoval } from './storage-containers.ts'
 
@@ -24,7 +23,6 @@ export const clearThickSpace = defineTask<Clearing>({
     },
     {
       name: 'make them thin',
-      progress: 100,
       seconds: [2, 5],
       run: (ctx) => ctx.drivers.blockStorage.provisionDisks(ctx.outputs['find thick disks'] as string[], 'thin'),
       undo: (ctx) => ctx.drivers.blockStorage.provisionDisks(ctx.outputs['find thick disks'] as string[], 'thick'),
@@ -35,7 +33,7 @@ export const clearThickSpace = defineTask<Clearing>({
 /** @param clusterExtId of the header; if given, that of the container */
 export async function startClearing(
   ctx: WriteContext,
-  container: EntityOf<typeof StorageContainer>,
+  container: StorageContainer,
   clusterExtId: string | undefined,
 ): Promise<TaskStarted> {
   const own = container.clusterExtId as string
@@ -43,13 +41,6 @@ export async function startClearing(
     throw invalid('X-Cluster-Id', `expected the cluster of the container, ${own}, or none; found ${clusterExtId}`)
   const { extId: cluster } = await clusterFor(ctx, own, 'clusterExtId', 'clearing thick-provisioned space')
   if (container.isMarkedForRemoval === true) throw markedForRemoval(container)
-  return ctx.startTask(
-    clearThickSpace,
-    { extId: container.extId, clusterExtId: cluster },
-    {
-      operation: 'Clear Thick Provisioned Space',
-      affected: [{ extId: container.extId, name: container.name, rel: 'clustermgmt:config:storage-containers' }],
-      clusterExtIds: [cluster],
-    },
-  )
+  const options = taskAbout('Clear Thick Provisioned Space', StorageContainer, container, cluster)
+  return ctx.startTask(clearThickSpace, { extId: container.extId, clusterExtId: cluster }, options)
 }

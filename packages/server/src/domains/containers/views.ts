@@ -1,5 +1,4 @@
 /** Capacities and users for clustermgmt and storage v4.0.a3. Source: behaviour clustermgmt.md 1.9. */
-import type { EntityOf } from '@hyperplane/contract'
 import type { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
@@ -15,11 +14,11 @@ import {
 } from '../storage-space/capacity.ts'
 import { vmsThrough } from './datastores.ts'
 
-type Container = EntityOf<typeof StorageContainer>
-type Mounted = EntityOf<typeof DataStore>
-
 /** A container may grow to the size of the pool. */
-export async function withCapacity(ctx: ReadContext, containers: readonly Container[]): Promise<readonly Container[]> {
+export async function withCapacity(
+  ctx: ReadContext,
+  containers: readonly StorageContainer[],
+): Promise<readonly StorageContainer[]> {
   const pools = new Map<string | undefined, number>()
   for (const { clusterExtId } of containers) {
     if (!pools.has(clusterExtId)) pools.set(clusterExtId, await poolCapacity(ctx, clusterExtId as string))
@@ -31,11 +30,11 @@ export async function withCapacity(ctx: ReadContext, containers: readonly Contai
   }))
 }
 
-export async function withSpace(ctx: ReadContext, datastores: readonly Mounted[]): Promise<readonly Mounted[]> {
+export async function withSpace(ctx: ReadContext, datastores: readonly DataStore[]): Promise<readonly DataStore[]> {
   const pools = new Map<string, PoolUsage>()
-  const shown = new Map<string, Partial<Mounted>>()
+  const shown = new Map<string, Partial<DataStore>>()
   const scope = await ctx.scopeOf(ExternVm.kind)
-  const keyOf = ({ containerExtId, datastoreName }: Mounted): string => `${containerExtId}/${datastoreName}`
+  const keyOf = ({ containerExtId, datastoreName }: DataStore): string => `${containerExtId}/${datastoreName}`
   for (const datastore of datastores) {
     const { clusterExtId = '', containerExtId = '' } = datastore
     if (shown.has(keyOf(datastore))) continue

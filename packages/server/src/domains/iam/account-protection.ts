@@ -2,7 +2,6 @@
  * The caller must hold every right of an account that it controls (keys, password, state). Source: behaviour iam.md 8.
  * The account's rights include those through groups that only the directory knows.
  */
-import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import type { User } from '@hyperplane/contract/iam/user'
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
@@ -17,7 +16,7 @@ import { mayMatchIdentity } from './filters/identity-filter.ts'
 import { type Grant, grantsTo, userFacts } from './grants.ts'
 
 /** `isNew`: the user is not created yet, and `extId` is empty before the transaction. */
-export type Account = Pick<EntityOf<typeof User>, 'extId' | 'username' | 'userType' | 'idpId'> & {
+export type Account = Pick<User, 'extId' | 'username' | 'userType' | 'idpId'> & {
   readonly isNew?: boolean
 }
 

@@ -1,5 +1,5 @@
 /** Certificate authentication providers: sign users in by client certificate. Source: behaviour iam.md 5. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import {
   CertAuthProvider,
   type CertAuthProviderForm,
@@ -16,7 +16,6 @@ import { type Fetched, fetchLists } from './certificates/lists.ts'
 import { refreshLists, removeLists, storeLists } from './certificates/stored-lists.ts'
 import { StoredRevocationList } from './records.ts'
 
-type ProviderRow = EntityOf<typeof CertAuthProvider>
 type Form = ValueOf<typeof CertAuthProviderForm>
 
 /** Faults are not thrown before the transaction: a retry of a successful request must not fail. */
@@ -147,7 +146,7 @@ function settled(ctx: WriteContext, { faults, chain, fetched }: Judged): Omit<Ju
 /** Two enabled providers must not share an authority: their order would decide which one signs the user in. */
 async function refuseSharedAuthority(
   store: Transaction,
-  row: ProviderRow,
+  row: CertAuthProvider,
   chain: readonly Certificate[],
 ): Promise<void> {
   if (!row.isCertAuthEnabled) return
@@ -159,5 +158,5 @@ async function refuseSharedAuthority(
   }
 }
 
-const enabledOthers = async (store: Reader, extId: string): Promise<ProviderRow[]> =>
+const enabledOthers = async (store: Reader, extId: string): Promise<CertAuthProvider[]> =>
   (await store.find(CertAuthProvider)).filter((other) => other.isCertAuthEnabled && other.extId !== extId)

@@ -1,6 +1,5 @@
 /** Policies with parsed filters and names of operations. Source: behaviour iam.md 8, 9; conventions 16. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
 import { Role } from '@hyperplane/contract/iam/role'
 import { User } from '@hyperplane/contract/iam/user'
@@ -15,7 +14,7 @@ import {
   readIdentityFilter,
 } from './filters/identity-filter.ts'
 
-export type PolicyRow = EntityOf<typeof AuthorizationPolicy>
+export type PolicyRow = AuthorizationPolicy
 
 export interface Grant {
   readonly policyExtId: string

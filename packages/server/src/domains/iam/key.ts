@@ -1,6 +1,5 @@
 /** Keys: credentials of one user. A key cannot be changed, only revoked or deleted. Source: behaviour iam.md 2. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { apiKeyPrefix, Key, keyOperations } from '@hyperplane/contract/iam/key'
 import { User } from '@hyperplane/contract/iam/user'
@@ -13,8 +12,6 @@ import { apiKeyDigest } from '../accounts/api-key-digest.ts'
 import { implement, parentOf, type ReadContext } from '../context.ts'
 import { type GroupReport, reportedGroups, requireAccountCovered } from './account-protection.ts'
 import { authorship } from './authorship.ts'
-
-type KeyRow = EntityOf<typeof Key>
 
 const maximumKeys = 25
 const maximumObjectKeys = 5
@@ -110,18 +107,18 @@ export const key = implement(
   },
 )
 
-export function presentKey(ctx: Pick<ReadContext, 'clock'>, row: KeyRow): KeyRow {
+export function presentKey(ctx: Pick<ReadContext, 'clock'>, row: Key): Key {
   const { apiKeyDigest: _, objectSecretKey: __, ...shown } = row
   const isOver =
     row.status === 'VALID' && row.expiryTime !== undefined && (parseTime(row.expiryTime) as number) <= ctx.clock.now()
-  return (isOver ? { ...shown, status: 'EXPIRED' } : shown) as KeyRow
+  return (isOver ? { ...shown, status: 'EXPIRED' } : shown) as Key
 }
 
 /** Only the digest of an API key is stored, so the secret is returned once. */
 function newSecret(
   ctx: Pick<ReadContext, 'ids'>,
-  keyType: KeyRow['keyType'],
-): { stored: Partial<KeyRow>; oneTimeDetails: NonNullable<KeyRow['keyDetails']> } {
+  keyType: Key['keyType'],
+): { stored: Partial<Key>; oneTimeDetails: NonNullable<Key['keyDetails']> } {
   const random = ctx.ids.secretBytes(32).toString('base64url')
   if (keyType === 'API_KEY') {
     const apiKey = `${apiKeyPrefix}${random}`

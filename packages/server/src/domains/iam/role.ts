@@ -1,5 +1,4 @@
 /** Roles: sets of operations, defined by the system or by clients. Source: behaviour iam.md 8. */
-import type { EntityOf } from '@hyperplane/contract'
 import { iamMessages } from '@hyperplane/contract/iam/errors'
 import { Role, roleOperations } from '@hyperplane/contract/iam/role'
 import { matchesScope } from '../../core/access/scope.ts'
@@ -15,8 +14,6 @@ import { requireRoleCovered } from './escalation.ts'
 import { factsOf, grantOf, grantsTo, loadGrants } from './grants.ts'
 
 const ownClientName = clientNameOf('platform')
-
-type RoleRow = EntityOf<typeof Role>
 
 const maximumRoles = limit('roles', 5000)
 
@@ -48,7 +45,7 @@ export const role = implement(
         ...authorship(ctx),
       })
       await ctx.store.insert(Role, role)
-      return (await withDerived(ctx, [role]))[0] as RoleRow
+      return (await withDerived(ctx, [role]))[0] as Role
     },
 
     async updateRoleById(ctx, { body }) {
@@ -97,11 +94,11 @@ const operationFaults = (ids: readonly string[]): ApiError[] =>
       : [new ApiError('OPERATION_NOT_GRANTABLE', { attributePath: `operations[${index}]`, id })],
   )
 
-function refuseSystemDefined(row: RoleRow): void {
+function refuseSystemDefined(row: Role): void {
   if (row.isSystemDefined === true) throw new ApiError('SYSTEM_DEFINED_ENTITY', { kind: 'role', name: row.displayName })
 }
 
-async function withDerived(ctx: ReadContext, roles: readonly RoleRow[]): Promise<readonly RoleRow[]> {
+async function withDerived(ctx: ReadContext, roles: readonly Role[]): Promise<readonly Role[]> {
   const policies = await policiesWithRoles(
     ctx.store,
     roles.map((one) => one.extId),

@@ -1,29 +1,24 @@
 /** SAML identity providers, and the metadata that this service publishes for them. Source: behaviour iam.md 5. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { SamlIdentityProvider, samlIdentityProviderOperations } from '@hyperplane/contract/iam/saml-identity-provider'
 import { type ApiError, invalid } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
 import { canonicalJson } from '../../core/idempotency.ts'
 import type { RawAnswer } from '../../core/reply.ts'
 import { parseTime } from '../../core/time/clock.ts'
-import type { Schedule, ScheduleContext } from '../../core/time/schedules.ts'
 import { created, replaced } from '../../core/updates.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { implement, type ReadContext, type Schedule, type ScheduleContext, type WriteContext } from '../context.ts'
 import { authorship } from './authorship.ts'
 import { requireUnused } from './providers.ts'
 import { ServiceKey } from './records.ts'
 import { type MetadataFields, type Read, readSource, readUrl, type Sources, sourceNames } from './saml/source.ts'
 import { spMetadata } from './saml/sp-metadata.ts'
 
-type ProviderRow = EntityOf<typeof SamlIdentityProvider>
-
 const daySeconds = 24 * 3600
 const issuerPath = '/api/iam/authn'
 
 /** If a document cannot be read, the last valid one stays in use. */
-const rereadMetadata: Schedule<Drivers> = {
+const rereadMetadata: Schedule = {
   name: 'iam.reread-saml-metadata',
   everySeconds: 3600,
   run: reread,
@@ -87,7 +82,7 @@ export const samlIdentityProvider = implement(
   },
 )
 
-async function reread(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
+async function reread(ctx: ScheduleContext): Promise<void | 'again'> {
   const now = ctx.clock.now()
   const faults: ApiError[] = []
   const providers = (await ctx.store.find(SamlIdentityProvider)).filter((one) => one.idpMetadataUrl !== undefined)
@@ -104,7 +99,7 @@ async function reread(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
 }
 
 /** Skipped if a client changed the URL, or read it again, during the download. */
-async function take(ctx: ScheduleContext<Drivers>, read: ProviderRow, fields: MetadataFields): Promise<ApiError[]> {
+async function take(ctx: ScheduleContext, read: SamlIdentityProvider, fields: MetadataFields): Promise<ApiError[]> {
   if (read.idpMetadata?.entityId !== fields.idpMetadata.entityId)
     return [invalid('idpMetadataUrl', `the document of "${read.name}" describes another entity now.`)]
   await ctx.store.transaction(async (transaction) => {
@@ -132,7 +127,7 @@ function sourceFaults(body: Sources): ApiError[] {
  * A client may send back fields and URL as it read them: nothing is read if both are unchanged.
  * The URL without the fields requests a new download.
  */
-function changedSources(body: Sources, stored: ProviderRow): (keyof Sources)[] {
+function changedSources(body: Sources, stored: SamlIdentityProvider): (keyof Sources)[] {
   const changed = sourceNames.filter(
     (name) => body[name] !== undefined && canonicalJson(body[name]) !== canonicalJson(stored[name] ?? null),
   )
@@ -144,7 +139,7 @@ const pickSource = (body: Sources, names: readonly (keyof Sources)[]): Sources =
   Object.fromEntries(names.map((name) => [name, body[name]]))
 
 /** A body with the fields but without the URL detaches the provider from its URL. */
-function retainedMetadata(target: ProviderRow, body: Sources): MetadataFields {
+function retainedMetadata(target: SamlIdentityProvider, body: Sources): MetadataFields {
   const { idpMetadataUrl, metadataReadTime, metadataSigner } = target
   const idpMetadata = target.idpMetadata as MetadataFields['idpMetadata']
   const dropsUrl = body.idpMetadata !== undefined && body.idpMetadataUrl === undefined
@@ -163,14 +158,14 @@ function withoutSources<B extends Sources>(body: B): Omit<B, keyof Sources> {
   return others
 }
 
-function presented(ctx: Pick<ReadContext, 'services'>, row: ProviderRow): ProviderRow {
+function presented(ctx: Pick<ReadContext, 'services'>, row: SamlIdentityProvider): SamlIdentityProvider {
   const { metadataReadTime: _, metadataSigner: __, ...shown } = row
   return { ...shown, entityIssuer: row.entityIssuer ?? defaultIssuer(ctx) }
 }
 
 const defaultIssuer = ({ services }: Pick<ReadContext, 'services'>): string => services.publicUrl() + issuerPath
 
-async function serviceProvider(ctx: ReadContext, provider?: ProviderRow): Promise<RawAnswer> {
+async function serviceProvider(ctx: ReadContext, provider?: SamlIdentityProvider): Promise<RawAnswer> {
   const content = spMetadata({
     entityId: provider?.entityIssuer ?? defaultIssuer(ctx),
     assertionConsumerUrl: provider?.redirectURL ?? `${ctx.services.publicUrl()}${issuerPath}/callback`,

@@ -7,7 +7,7 @@ import type { FailedSignIns } from '../../core/access/failed-sign-ins.ts'
 import { createLru } from '../../core/lru.ts'
 import { pathOf } from '../../core/standard.ts'
 import { type Clock, formatTime, parseTime } from '../../core/time/clock.ts'
-import type { TypedFilter } from '../../odata/index.ts'
+import { compares, type TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
 import { SignInLock } from './records.ts'
 
@@ -106,8 +106,4 @@ function noted(
   return recent.length
 }
 
-function endedBefore(time: string): TypedFilter {
-  const { hops, type } = pathOf(SignInLock, 'until')
-  const field = { kind: 'field', from: 0, names: hops[0] ?? [], type } as const
-  return { kind: 'compare', operator: 'lt', left: field, right: { kind: 'literal', value: time } }
-}
+const endedBefore = (time: string): TypedFilter => compares(pathOf(SignInLock, 'until'), 'lt', time)

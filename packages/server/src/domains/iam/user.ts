@@ -1,6 +1,5 @@
 /** Users: persons and services that can be authenticated. Source: behaviour iam.md 1. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { Key } from '@hyperplane/contract/iam/key'
 import { User, userOperations } from '@hyperplane/contract/iam/user'
@@ -21,8 +20,7 @@ import { providerType, unknownProvider } from './providers.ts'
 import { SignInLock } from './records.ts'
 import { requireSuperAdmin } from './super-admins.ts'
 
-type UserRow = EntityOf<typeof User>
-type FromDirectory = Pick<UserRow, 'displayName'>
+type FromDirectory = Pick<User, 'displayName'>
 
 /** Computed before the transaction: hashing and directory queries are slow. */
 interface Prepared {
@@ -75,7 +73,7 @@ export const user = implement(
       })
       if (password !== undefined) await endLocks(ctx, target)
       ctx.afterCommit(() => ctx.services.authenticator.forget(target.extId))
-      return userAnswer((await withObjectKeys(ctx, [user]))[0] as UserRow)
+      return userAnswer((await withObjectKeys(ctx, [user]))[0] as User)
     },
 
     async changeUserPassword(ctx, { body, prepared }) {
@@ -87,7 +85,7 @@ export const user = implement(
         })
       }
       if (caller.type !== 'LOCAL') throw invalid('username', 'only a local user has a password here.')
-      const target = (await ctx.store.get(User, caller.extId)) as UserRow
+      const target = (await ctx.store.get(User, caller.extId)) as User
       const judged = prepared as NewPassword
       if (judged.isOldRight !== true) {
         ctx.services.authenticator.countFailure(caller.name, caller.address ?? '')
@@ -190,18 +188,18 @@ async function checkedPasswordFor(
 }
 
 /** Names of these types are in lower case and unique over both. */
-const isBuiltIn = (type: UserRow['userType']): boolean => type === 'LOCAL' || type === 'SERVICE_ACCOUNT'
+const isBuiltIn = (type: User['userType']): boolean => type === 'LOCAL' || type === 'SERVICE_ACCOUNT'
 
 const changesControl = (
-  body: Pick<UserRow, 'status' | 'isForceResetPasswordEnabled'> & { readonly password?: string },
-  target: UserRow,
+  body: Pick<User, 'status' | 'isForceResetPasswordEnabled'> & { readonly password?: string },
+  target: User,
 ): boolean =>
   body.password !== undefined ||
   body.status !== target.status ||
   (body.isForceResetPasswordEnabled ?? false) !== (target.isForceResetPasswordEnabled ?? false)
 
 interface UserBody {
-  readonly userType: UserRow['userType']
+  readonly userType: User['userType']
   readonly password?: string
   readonly idpId?: string
   readonly additionalAttributes?: readonly { readonly name?: string }[]
@@ -252,31 +250,31 @@ async function nameInDirectory(
 }
 
 /** Call before the escalation check: deactivating the last Super Admin is 409 for every caller, not 403. */
-async function requireDispensable(ctx: WriteContext, target: UserRow): Promise<void> {
+async function requireDispensable(ctx: WriteContext, target: User): Promise<void> {
   if (target.extId === ctx.caller.extId) throw new ApiError('OWN_ACCOUNT')
   await requireSuperAdmin(ctx.store, target.extId)
 }
 
-function withDefaults<B extends Pick<UserRow, 'userType'>>(body: B): B {
+function withDefaults<B extends Pick<User, 'userType'>>(body: B): B {
   const empty = { displayName: '', firstName: '', middleInitial: '', lastName: '', emailId: '', locale: '', region: '' }
   return { ...(body.userType === 'SERVICE_ACCOUNT' ? empty : { locale: 'en-US', region: 'en-US' }), ...body }
 }
 
-async function endLocks(ctx: WriteContext, target: UserRow): Promise<void> {
+async function endLocks(ctx: WriteContext, target: User): Promise<void> {
   await ctx.store.removeWhere(SignInLock, equals(pathOf(SignInLock, 'name'), target.username.toLowerCase()))
   ctx.afterCommit(() => ctx.services.authenticator.unlock(target.username))
 }
 
-function userAnswer(row: UserRow): UserRow {
+function userAnswer(row: User): User {
   const { passwordHash: _, formerPasswordHashes: __, isInternal: ___, ...shown } = row
-  return withLastLogin(shown as UserRow)
+  return withLastLogin(shown as User)
 }
 
 /** Public clients require a time: the creation time stands for a missing first sign-in. */
-const withLastLogin = (row: UserRow): UserRow =>
+const withLastLogin = (row: User): User =>
   row.createdTime === undefined ? row : { ...row, lastLoginTime: row.lastLoginTime ?? row.createdTime }
 
-async function withObjectKeys(ctx: ReadContext, rows: readonly UserRow[]): Promise<readonly UserRow[]> {
+async function withObjectKeys(ctx: ReadContext, rows: readonly User[]): Promise<readonly User[]> {
   const users = rows.map(withLastLogin)
   const owners = anyOf(
     pathOf(Key, 'userExtId'),
@@ -292,7 +290,7 @@ async function withObjectKeys(ctx: ReadContext, rows: readonly UserRow[]): Promi
   })
 }
 
-const bucketsAccessKey = (key: EntityOf<typeof Key>) => ({
+const bucketsAccessKey = (key: Key) => ({
   ...picked(key, [
     'extId',
     'tenantId',

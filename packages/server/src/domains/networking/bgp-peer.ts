@@ -1,18 +1,18 @@
 /** The BGP peer that the fabric configures for a session. Source: behaviour networking.md 1.10. */
+
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { formatPrefix, textOf } from '../../core/ip-address.ts'
-import type { StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { BgpPeer } from '../../drivers/network-fabric.ts'
 import type { Reader } from '../../store/store.ts'
+import type { StepContext } from '../context.ts'
 import type { SessionEntity } from './bgp-view.ts'
 import { type GatewayEntity, localBgpOf, remoteBgpOf, vpcOf } from './gateway/entity.ts'
 import { prefixOfSubnet } from './ip-subnet.ts'
 
 /** @param gateway one of its gateways as a running update configures it */
 export async function programPeer(
-  { drivers, secrets, store }: StepContext<Drivers>,
+  { drivers, secrets, store }: StepContext,
   session: SessionEntity,
   gateway?: GatewayEntity,
 ): Promise<void> {

@@ -4,10 +4,8 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { bridgeOperations } from '@hyperplane/contract/networking/bridge'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { ApiError } from '../../core/api-error.ts'
-import { DriverError, type StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { BridgeView } from '../../drivers/host-networking.ts'
-import { defineTask, implement, mayRefer, type WriteContext } from '../context.ts'
+import { DriverError, defineTask, implement, mayRefer, type StepContext, type WriteContext } from '../context.ts'
 import { lockOf } from '../scheduling/switch-bridges.ts'
 import { fault } from './ip-config.ts'
 import { metadataOf, ownedBy } from './metadata.ts'
@@ -23,8 +21,6 @@ interface Migration {
   readonly bridgeName: string
   readonly row: Pick<SwitchEntity, 'description' | 'metadata' | 'tenantId'>
 }
-
-type Running = StepContext<Drivers>
 
 const migrate = defineTask<Migration>({
   name: 'networking.migrate-bridge',
@@ -58,10 +54,10 @@ const migrate = defineTask<Migration>({
   ],
 })
 
-const bridgesIn = (ctx: Pick<Running, 'outputs'>) => (ctx.outputs['find bridge'] ?? []) as readonly BridgeView[]
+const bridgesIn = (ctx: Pick<StepContext, 'outputs'>) => (ctx.outputs['find bridge'] ?? []) as readonly BridgeView[]
 
 /** @throws ApiError for an unknown cluster or bridge, and for a bridge that a virtual switch has */
-async function found(ctx: Running, migration: Migration): Promise<readonly BridgeView[]> {
+async function found(ctx: StepContext, migration: Migration): Promise<readonly BridgeView[]> {
   const { name, clusterExtId, isKnown, bridgeName } = migration
   const missing = (referencedKind: string, referencedExtId: string): ApiError =>
     new ApiError('NETWORKING_REFERENCE_NOT_FOUND', {

@@ -1,10 +1,11 @@
 /** Source: behaviour networking.md 1.20, 1.22. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ControllerProgram } from '../../drivers/virtual-routing.ts'
 import type { Reader } from '../../store/store.ts'
 import type { ControllerEntity } from '../admission/network-controllers.ts'
+import { DriverError } from '../context.ts'
 import type { Phase } from './lifecycle.ts'
 
 export async function agentHosts(store: Reader): Promise<EntityOf<typeof Host>[]> {

@@ -1,20 +1,17 @@
 /** Configuration of an exporter on its hosts. Source: behaviour networking.md 1.17. */
+
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { IpfixExporter } from '@hyperplane/contract/networking/ipfix-exporter'
-import { DriverError } from '../../core/tasks/define-task.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { ExporterProgram } from '../../drivers/flow-exporting.ts'
 import type { Reader } from '../../store/store.ts'
+import { DriverError, type Schedule, type ScheduleContext } from '../context.ts'
 import { agentHosts } from './controller-tasks.ts'
 
 export type ExporterEntity = EntityOf<typeof IpfixExporter>
 type Scope = ExporterEntity['exportScopes'][number]
-type Following = ScheduleContext<Drivers>
-
 export async function exporterProgramOf(store: Reader, exporter: ExporterEntity): Promise<ExporterProgram> {
   const { extId, collectorIp, collectorPort, exportScopes, protocol } = exporter
   const { exportRateLimitPerNodeBps: bitsPerSecond } = exporter
@@ -35,12 +32,11 @@ function familiesOf(scopes: readonly Scope[]): readonly ('IPV4' | 'IPV6')[] {
 }
 
 /** Hosts and clusters that join and leave. A cluster that leaves takes its scope along. */
-export const followHosts = {
+export const followHosts: Schedule = {
   name: 'networking.follow-exporter-hosts',
   everySeconds: 2,
-  watch: ({ store }: Following, changed: () => void): (() => void) =>
-    store.watch([IpfixExporter, Cluster, Host], changed),
-  async run(ctx: Following): Promise<void | 'again'> {
+  watch: ({ store }, changed) => store.watch([IpfixExporter, Cluster, Host], changed),
+  async run(ctx) {
     let isWaiting = false
     for (const exporter of await ctx.store.find(IpfixExporter)) {
       // The task of this exporter programs the hosts itself, and its end triggers the next run.
@@ -51,7 +47,7 @@ export const followHosts = {
 }
 
 /** @returns false when a host does not answer; the schedule then tries again */
-async function follow({ store, drivers }: Following, exporter: ExporterEntity): Promise<boolean> {
+async function follow({ store, drivers }: ScheduleContext, exporter: ExporterEntity): Promise<boolean> {
   const clusters = new Set((await store.find(Cluster)).map(({ extId }) => extId))
   const exportScopes = exporter.exportScopes.filter(({ scopeType, uuid }) => scopeType === 'PC' || clusters.has(uuid))
   if (exportScopes.length < exporter.exportScopes.length)

@@ -13,13 +13,11 @@ import {
   writeAddress,
   writeAsGiven,
 } from '../../core/ip-address.ts'
-import type { StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { familyOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { type FloatingIpEntity, floatingIpsInVpc, notAssociated } from '../addressing/floating-ips.ts'
 import { leaseAddress, leasesOf, releaseHolder, textOfLease } from '../addressing/leases.ts'
-import { type Broken, implement, type ReadContext, type WriteContext } from '../context.ts'
+import { type Broken, implement, type ReadContext, type StepContext, type WriteContext } from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
@@ -154,7 +152,7 @@ function leased(ctx: WriteContext, subnet: SubnetEntity, holder: string, given: 
   return leaseAddress(ctx, subnet, given === undefined ? terms : { ...terms, address: addressIn(given) })
 }
 
-async function translate({ drivers, store }: StepContext<Drivers>, floatingIp: FloatingIpEntity): Promise<void> {
+async function translate({ drivers, store }: StepContext, floatingIp: FloatingIpEntity): Promise<void> {
   const { extId, name, externalSubnetReference, floatingIpValue, privateIp, vmNicReference, vpcReference } = floatingIp
   if (vpcReference === undefined) return drivers.networkFabric.removeFloatingIp(extId)
   if (vmNicReference !== undefined && !(await hasAddress(store, vmNicReference, privateIp)))

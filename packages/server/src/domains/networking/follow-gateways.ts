@@ -1,22 +1,19 @@
 /** Moves router ports off failed hosts, as soon as another host is suitable. Source: behaviour networking.md 1.5. */
+
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { DriverError } from '../../core/tasks/define-task.ts'
-import { type ScheduleContext, together } from '../../core/time/schedules.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
+import { DriverError, type ScheduleContext, together } from '../context.ts'
 import { type Attachment, gatewayNodesFor, portsByHost, type VpcEntity } from './gateway-nodes.ts'
 import { portOf } from './vpc-tasks.ts'
-
-type Following = ScheduleContext<Drivers>
 
 export const followGateways = {
   name: 'networking.follow-gateways',
   everySeconds: 5,
-  watch: ({ drivers, store }: Following, changed: () => void) =>
+  watch: ({ drivers, store }: ScheduleContext, changed: () => void) =>
     together(drivers.hardware.watch(changed), store.watch([Host, VirtualSwitch, Vpc], changed)),
-  async run(ctx: Following): Promise<void | 'again'> {
+  async run(ctx: ScheduleContext): Promise<void | 'again'> {
     let isWaiting = false
     const carried = await portsByHost(ctx.store)
     for (const vpc of await ctx.store.find(Vpc)) {
@@ -30,7 +27,7 @@ export const followGateways = {
 }
 
 async function movedPorts(
-  ctx: Following,
+  ctx: ScheduleContext,
   { externalSubnets = [] }: VpcEntity,
   carried: Map<string, number>,
 ): Promise<readonly Attachment[]> {
@@ -48,7 +45,7 @@ async function movedPorts(
 }
 
 /** @returns false when the fabric fails; the schedule then tries again */
-async function move(ctx: Following, vpcExtId: string, moved: readonly Attachment[]): Promise<boolean> {
+async function move(ctx: ScheduleContext, vpcExtId: string, moved: readonly Attachment[]): Promise<boolean> {
   try {
     for (const attachment of moved) await ctx.drivers.networkFabric.attachRouter(vpcExtId, portOf(attachment))
   } catch (error) {

@@ -1,21 +1,17 @@
 /** Keeps the targets of load balancers up to date with categories, VMs and NICs. Source: behaviour networking.md 1.14. */
+
 import { LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { DriverError } from '../../core/tasks/define-task.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
+import { DriverError, type Schedule, type ScheduleContext } from '../context.ts'
 import type { BalancerEntity } from './load-balancer-rules.ts'
 import { balancedTargets, resolvedTargets } from './load-balancer-targets.ts'
 
-type Following = ScheduleContext<Drivers>
-
-export const followTargets = {
+export const followTargets: Schedule = {
   name: 'networking.follow-targets',
   everySeconds: 2,
-  watch: ({ store }: Following, changed: () => void): (() => void) =>
-    store.watch([LoadBalancerSession, Subnet, Vm], changed),
-  async run(ctx: Following): Promise<void | 'again'> {
+  watch: ({ store }, changed) => store.watch([LoadBalancerSession, Subnet, Vm], changed),
+  async run(ctx) {
     let isWaiting = false
     for (const session of await ctx.store.find(LoadBalancerSession)) {
       // The task of this session programs the targets itself, and its end triggers the next run.
@@ -26,7 +22,7 @@ export const followTargets = {
 }
 
 /** @returns false when the fabric fails; the schedule then tries again */
-async function follow({ store, drivers }: Following, session: BalancerEntity): Promise<boolean> {
+async function follow({ store, drivers }: ScheduleContext, session: BalancerEntity): Promise<boolean> {
   const targets = balancedTargets(await resolvedTargets(store, session))
   try {
     const view = await drivers.networkFabric.balancer(session.extId)

@@ -8,10 +8,17 @@ import type { Change, EntityMetadata } from '@hyperplane/contract/networking/sha
 import { ApiError } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import type { AnyTask, RecordContext, Step, StepContext, TaskOptions } from '../../core/tasks/define-task.ts'
+import type { AnyTask } from '../../core/tasks/define-task.ts'
 import { created, replaced } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
-import { defineTask, type WriteContext } from '../context.ts'
+import {
+  defineTask,
+  type RecordContext,
+  type Step,
+  type StepContext,
+  type TaskOptions,
+  type WriteContext,
+} from '../context.ts'
 import { type Limit, limitOf } from '../limits.ts'
 import { refuseWhileChanging } from './busy.ts'
 import { metadataOf, type Owner, ownedBy, ownerOf } from './metadata.ts'
@@ -37,12 +44,12 @@ export interface Phase<E> {
   readonly update?: StepTerms
   readonly delete?: StepTerms
   /** `before`: the stored row, in updates. The result is that of the step. */
-  program?(ctx: StepContext<Drivers>, entity: E, before?: E): Promise<unknown>
-  remove?(ctx: StepContext<Drivers>, entity: E): Promise<void>
+  program?(ctx: StepContext, entity: E, before?: E): Promise<unknown>
+  remove?(ctx: StepContext, entity: E): Promise<void>
   /** Undoes an update. Default: programs `stored`. */
-  restore?(ctx: StepContext<Drivers>, stored: E, after: E): Promise<void>
+  restore?(ctx: StepContext, stored: E, after: E): Promise<void>
   /** A creation writes this with the step. If it fails later, `release` has to remove it. */
-  record?(ctx: RecordContext<Drivers>, entity: E): Promise<void>
+  record?(ctx: RecordContext, entity: E): Promise<void>
 }
 
 export interface Lifecycle<E extends Row, B, A> {
@@ -70,8 +77,8 @@ export interface Lifecycle<E extends Row, B, A> {
   /** @throws ApiError 400 or 409 when the row may not be deleted */
   refuseRemoval?(ctx: WriteContext, stored: E): Promise<void>
   /** Runs when an update ends. @param entity as stored then @param result of the last phase; absent after a failure */
-  settle?(ctx: RecordContext<Drivers>, entity: E, result?: unknown): Promise<void>
-  release?(ctx: RecordContext<Drivers>, entity: E): Promise<void>
+  settle?(ctx: RecordContext, entity: E, result?: unknown): Promise<void>
+  release?(ctx: RecordContext, entity: E): Promise<void>
 }
 
 export interface Configuring<E, B, A> {
@@ -164,9 +171,9 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, life: Lifecycle<E, B, A
   const { cancelableUntil, noun = kind.rel.split(':').at(-1), phases, settle, release } = life
   const name = (verb: Verb): string => `networking.${verb}-${noun}`
   /** Read again: another request may have detached the row since this task began. */
-  const storedOf = async (ctx: Pick<StepContext<Drivers>, 'store'>, { extId }: E): Promise<E | undefined> =>
+  const storedOf = async (ctx: Pick<StepContext, 'store'>, { extId }: E): Promise<E | undefined> =>
     (await ctx.store.get(kind, extId)) as E | undefined
-  const leave = async (ctx: RecordContext<Drivers>, { entity }: OfRow<E>): Promise<void> => {
+  const leave = async (ctx: RecordContext, { entity }: OfRow<E>): Promise<void> => {
     await release?.(ctx, entity)
     await ctx.store.remove(kind, entity.extId)
   }
@@ -232,9 +239,9 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, life: Lifecycle<E, B, A
 function stepsOf<E, I>(
   phases: readonly Phase<E>[],
   verb: Verb,
-  calls: (phase: Phase<E>) => Pick<Step<Drivers, I>, 'record' | 'run' | 'undo'>,
-  end: (ctx: RecordContext<Drivers>, input: I, result: unknown) => Promise<void>,
-): readonly Step<Drivers, I>[] {
+  calls: (phase: Phase<E>) => Pick<Step<I>, 'record' | 'run' | 'undo'>,
+  end: (ctx: RecordContext, input: I, result: unknown) => Promise<void>,
+): readonly Step<I>[] {
   const steps = phases.flatMap((phase) => {
     const terms = phase[verb]
     return terms === undefined

@@ -1,11 +1,17 @@
 /** The fabric holds the health of the pairs, and which is active. Source: behaviour networking.md 1.15, 1.22. */
 import { NetworkFunction, networkFunctionOperations } from '@hyperplane/contract/networking/network-function'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import type { StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { HealthCheck } from '../../drivers/load-balancing.ts'
 import type { Reader } from '../../store/store.ts'
-import { type Broken, bodyRules, implement, mayRefer, type ReadContext, type WriteContext } from '../context.ts'
+import {
+  type Broken,
+  bodyRules,
+  implement,
+  mayRefer,
+  type ReadContext,
+  type StepContext,
+  type WriteContext,
+} from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import type { VmEntity } from '../virtual-machines/entity.ts'
 import { lifecycle } from './lifecycle.ts'
@@ -89,7 +95,7 @@ export const networkFunction = implement(
   },
 )
 
-async function checkNics(ctx: StepContext<Drivers>, entity: FunctionEntity, before?: FunctionEntity): Promise<void> {
+async function checkNics(ctx: StepContext, entity: FunctionEntity, before?: FunctionEntity): Promise<void> {
   const stored = await ctx.store.get(NetworkFunction, entity.extId)
   const isCreation = stored?.change?.verb === 'create'
   await requireFitNics(

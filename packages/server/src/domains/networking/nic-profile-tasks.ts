@@ -1,9 +1,7 @@
 /** Virtual functions of host NICs. Source: behaviour networking.md 1.19, 1.22. */
 import type { EntityOf } from '@hyperplane/contract'
 import { NicProfile } from '@hyperplane/contract/networking/nic-profile'
-import type { RecordContext, Step } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import { defineTask } from '../context.ts'
+import { defineTask, type RecordContext, type Step } from '../context.ts'
 
 export type ProfileEntity = EntityOf<typeof NicProfile>
 export type Association = NonNullable<ProfileEntity['associations']>[number]
@@ -13,7 +11,7 @@ export interface OfHostNic {
   readonly association: Association
 }
 
-type Call = NonNullable<Step<Drivers, OfHostNic>['undo']>
+type Call = NonNullable<Step<OfHostNic>['undo']>
 
 const enable: Call = ({ drivers }, { profileExtId, association: { hostExtId, nicName: name } }) =>
   drivers.networkFabric.enableVirtualFunctions({ hostExtId, name }, profileExtId)
@@ -21,7 +19,7 @@ const disable: Call = ({ drivers }, { association: { hostExtId, nicName: name } 
   drivers.networkFabric.disableVirtualFunctions({ hostExtId, name })
 
 async function settle(
-  { store }: RecordContext<Drivers>,
+  { store }: RecordContext,
   { profileExtId }: OfHostNic,
   next: (present: readonly Association[]) => readonly Association[],
 ): Promise<void> {
@@ -32,7 +30,7 @@ async function settle(
   await store.observe(NicProfile, profileExtId, changes)
 }
 
-async function onUndone({ store }: RecordContext<Drivers>, { profileExtId }: OfHostNic): Promise<void> {
+async function onUndone({ store }: RecordContext, { profileExtId }: OfHostNic): Promise<void> {
   await store.observe(NicProfile, profileExtId, { change: undefined })
 }
 

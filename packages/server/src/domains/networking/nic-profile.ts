@@ -6,12 +6,17 @@ import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import type { TaskDefinition } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { HostNicView } from '../../drivers/host-networking.ts'
 import type { Reader } from '../../store/store.ts'
 import { requireSupport } from '../admission/cluster-capabilities.ts'
-import { type Broken, implement, mayRefer, type ReadContext, type WriteContext } from '../context.ts'
+import {
+  type Broken,
+  implement,
+  mayRefer,
+  type ReadContext,
+  type TaskDefinition,
+  type WriteContext,
+} from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { HostAllocation } from '../scheduling/host-allocation.ts'
@@ -143,7 +148,7 @@ async function begin(
   ctx: WriteContext<ProfileEntity>,
   host: HostEntity,
   association: Association,
-  task: TaskDefinition<Drivers, OfHostNic>,
+  task: TaskDefinition<OfHostNic>,
 ): Promise<TaskStarted> {
   const { extId, name } = ctx.target
   const isAdded = task === associate

@@ -4,14 +4,12 @@ import { subnetMigrationOperations } from '@hyperplane/contract/networking/subne
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { isInScope } from '../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import type { RecordContext, StepContext } from '../../core/tasks/define-task.ts'
 import { inTurn } from '../../core/tasks/in-turn.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { PortProgram } from '../../drivers/port-stacks.ts'
 import type { Reader } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { requireCapability } from '../admission/cluster-capabilities.ts'
-import { defineTask, implement, type WriteContext } from '../context.ts'
+import { defineTask, implement, type RecordContext, type StepContext, type WriteContext } from '../context.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { refuseWhileChanging } from './busy.ts'
 import { refusal } from './in-use.ts'
@@ -152,7 +150,7 @@ function unfit({ name, subnetType, isExternal, isAdvancedNetworking, migrationSt
   return [refusal(`The subnet ${name} ${reason}. Migrate VLAN subnets of the basic stack.`)]
 }
 
-async function startOne(ctx: RecordContext<Drivers>, subnetExtId: string): Promise<{ readonly extId: string }> {
+async function startOne(ctx: RecordContext, subnetExtId: string): Promise<{ readonly extId: string }> {
   const { name, clusterReference } = (await ctx.store.get(Subnet, subnetExtId))!
   const task = await ctx.startTask(
     migrateSubnet,
@@ -170,7 +168,7 @@ async function startOne(ctx: RecordContext<Drivers>, subnetExtId: string): Promi
 }
 
 async function settle(
-  { store }: RecordContext<Drivers>,
+  { store }: RecordContext,
   { subnetExtId }: OfSubnet,
   changes: Partial<SubnetEntity>,
 ): Promise<void> {
@@ -180,7 +178,7 @@ async function settle(
     : store.observe(Subnet, subnetExtId, changes))
 }
 
-async function movePorts(ctx: StepContext<Drivers>, { subnetExtId }: OfSubnet, isAdvanced: boolean): Promise<void> {
+async function movePorts(ctx: StepContext, { subnetExtId }: OfSubnet, isAdvanced: boolean): Promise<void> {
   const nics = await nicsOn(ctx.store, subnetExtId)
   const machines = await ctx.store.getMany(Vm, [...new Set(nics.map(({ vmExtId }) => vmExtId))])
   const hosts = new Map(machines.map(({ extId, host }) => [extId, host?.extId]))

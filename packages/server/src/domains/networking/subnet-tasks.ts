@@ -1,14 +1,14 @@
 /** Subnets on hosts and at their DHCP responders. Source: behaviour networking.md 1.2 (tasks), 1.22. */
+
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { formatAddress, formatPrefix, readAddress } from '../../core/ip-address.ts'
-import type { RecordContext, StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { DhcpService, SubnetProgram } from '../../drivers/network-fabric.ts'
 import type { Reader } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { planOf } from '../addressing/address-plan.ts'
 import { isManaged, syncOwnLeases } from '../addressing/leases.ts'
+import type { RecordContext, StepContext } from '../context.ts'
 import { overlaySwitches } from '../scheduling/overlay-switches.ts'
 import { adoptLearned, type Learned, learnedOn } from './learned-addresses.ts'
 import type { Phase } from './lifecycle.ts'
@@ -38,7 +38,7 @@ async function carryingSwitches(store: Reader) {
 }
 
 /** After the switches that carry them have changed. */
-export async function programOverlaySubnets(ctx: StepContext<Drivers>): Promise<void> {
+export async function programOverlaySubnets(ctx: StepContext): Promise<void> {
   for (const subnet of await ctx.store.findWhere(Subnet, { subnetType: 'OVERLAY' }))
     if (subnet.change?.verb !== 'create' && subnet.change?.verb !== 'delete')
       await ctx.drivers.networkFabric.programSubnet((await programmingOf(ctx.store, subnet)).program)
@@ -110,7 +110,7 @@ export const subnetPhases: readonly Phase<SubnetEntity>[] = [
 
 /** Releases addresses that the stored subnet no longer has, and leases those that its guests use. */
 export async function settleAddresses(
-  ctx: RecordContext<Drivers>,
+  ctx: RecordContext,
   subnet: SubnetEntity,
   learned: readonly Learned[] = [],
 ): Promise<void> {

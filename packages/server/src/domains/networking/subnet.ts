@@ -2,7 +2,6 @@
 import { Subnet, subnetOperations } from '@hyperplane/contract/networking/subnet'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { formatAddress, overlap } from '../../core/ip-address.ts'
-import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { families, hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { addressRules } from '../addressing/invariants.ts'
 import {
@@ -15,7 +14,7 @@ import {
   textOfLease,
 } from '../addressing/leases.ts'
 import { requireCapability } from '../admission/cluster-capabilities.ts'
-import { bodyRules, implement, type WriteContext } from '../context.ts'
+import { type AffectedEntity, bodyRules, implement, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'

@@ -24,7 +24,7 @@ export const vpcNsStats = implement(vpcNsStatsOperations, {
     const { extId } = request.path
     const { extId: vpcExtId, externalSubnets = [] } = ctx.target
     const isAttached = externalSubnets.some(({ subnetReference }) => subnetReference === extId)
-    if (!isAttached) throw notFound(Subnet, 'Subnet', extId, 'extId')
+    if (!isAttached) throw notFound(Subnet, extId, 'extId')
     const { networkFabric } = ctx.drivers
     const since = (await networkFabric.attachedSince(vpcExtId, extId)) ?? ctx.clock.now()
     const sampling = samplingOf(ctx, request, since / 1000)

@@ -8,12 +8,17 @@ import {
 } from '@hyperplane/contract/networking/vpc-virtual-switch-mapping'
 import { refuseAll } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
-import type { RecordContext, StepContext } from '../../core/tasks/define-task.ts'
 import { created } from '../../core/updates.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { requireCapability } from '../admission/cluster-capabilities.ts'
-import { type Broken, defineTask, implement, type WriteContext } from '../context.ts'
+import {
+  type Broken,
+  defineTask,
+  implement,
+  type RecordContext,
+  type StepContext,
+  type WriteContext,
+} from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import type { MappingEntity } from '../scheduling/overlay-switches.ts'
@@ -151,7 +156,7 @@ async function markChanging(ctx: WriteContext, { after, before }: Mapped, taskEx
 
 const clustersOf = ({ clusters }: SwitchEntity): readonly string[] => clusters.map(({ extId }) => extId)
 
-async function carry(ctx: StepContext<Drivers>, mapping: MappingEntity): Promise<void> {
+async function carry(ctx: StepContext, mapping: MappingEntity): Promise<void> {
   const { virtualSwitchUuid, isAllTrafficPermitted = false } = mapping
   const clusterExtId = mapping.clusterExtId!
   const found = await ctx.store.get(VirtualSwitch, virtualSwitchUuid)
@@ -164,7 +169,7 @@ async function carry(ctx: StepContext<Drivers>, mapping: MappingEntity): Promise
   })
 }
 
-async function endUnmapped({ store }: RecordContext<Drivers>, { mappings }: Mapping): Promise<void> {
+async function endUnmapped({ store }: RecordContext, { mappings }: Mapping): Promise<void> {
   for (const { after, before } of mappings) {
     if ((await store.get(VpcVirtualSwitchMapping, after.extId)) === undefined) continue
     if (before === undefined) await store.remove(VpcVirtualSwitchMapping, after.extId)

@@ -1,8 +1,7 @@
 /** Removes names of affected entities outside the caller's scope. Source: behaviour platform.md 2. */
 import { contract, type Resource } from '@hyperplane/contract'
 import { matchesScope } from '../../core/access/scope.ts'
-import type { AffectedEntity } from '../../core/tasks/define-task.ts'
-import type { ReadContext } from '../context.ts'
+import type { AffectedEntity, ReadContext } from '../context.ts'
 
 const kindsByRel: ReadonlyMap<string, Resource> = new Map(
   contract

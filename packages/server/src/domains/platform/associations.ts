@@ -1,12 +1,11 @@
 /** Associations of a category, derived from references and never stored. Source: behaviour platform.md 1. */
 
-import type { AnyResource, EntityOf } from '@hyperplane/contract'
+import type { AnyResource } from '@hyperplane/contract'
 import type { AssociationDetail, AssociationSummary, Category } from '@hyperplane/contract/platform/category'
 import { derivedId } from '../../core/ids/named-id.ts'
 import type { TypedFilter } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
 
-type CategoryEntity = EntityOf<typeof Category>
 type ResourceType = NonNullable<NonNullable<(typeof AssociationSummary)['is']>['resourceType']>
 type Summary = NonNullable<(typeof AssociationSummary)['is']>
 type Detail = NonNullable<(typeof AssociationDetail)['is']>
@@ -40,14 +39,14 @@ export const userTypeOf = ({ kinds }: Pick<ReadContext, 'kinds'>, kind: string):
 /** Counts only entities that the caller may see. */
 export async function presentAssociations(
   ctx: ReadContext,
-  categories: readonly CategoryEntity[],
+  categories: readonly Category[],
   wanted: { readonly expand: ReadonlySet<string> },
-): Promise<readonly CategoryEntity[]> {
+): Promise<readonly Category[]> {
   ctx.followsStore()
   const counts = wanted.expand.has('associations')
   const details = wanted.expand.has('detailedAssociations')
   if (!counts && !details) return categories
-  const shown: CategoryEntity[] = []
+  const shown: Category[] = []
   for (const category of categories) {
     const summaries = await summariesOf(ctx, category.extId)
     shown.push({

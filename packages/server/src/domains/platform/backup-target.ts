@@ -44,7 +44,6 @@ const createTarget = defineTask<RunInput>({
     { name: 'write', progress: 90, run: (ctx, input) => write(ctx, input, 90), undo: discardCopy },
     {
       name: 'verify',
-      progress: 100,
       run: (ctx, input) => verify(ctx, input, writtenBy(ctx)),
       record: async (ctx, input) => {
         const target = await targetOf(ctx, input)
@@ -105,7 +104,6 @@ const updateTarget = defineTask<UpdateInput>({
     },
     {
       name: 'verify',
-      progress: 100,
       // Probe with the stored target: if its encrypted credentials did not open, the next run would fail.
       run: async (ctx, { after }) => {
         const target = await targetOf(ctx, { targetExtId: after.extId })
@@ -123,7 +121,7 @@ const deleteTarget = defineTask<{ readonly extId: string; readonly nextRunTime?:
   steps: [
     // Both steps wait for the lock of a running backup. The request cleared `nextRunTime`, so no other run starts.
     { name: 'stop', progress: 20, seconds: [5, 10] },
-    { name: 'forget', progress: 100, record: (ctx, { extId }) => ctx.store.remove(BackupTarget, extId) },
+    { name: 'forget', record: (ctx, { extId }) => ctx.store.remove(BackupTarget, extId) },
   ],
   onUndone: async (ctx, { extId, nextRunTime }) => {
     if (nextRunTime !== undefined) await ctx.store.update(BackupTarget, extId, { nextRunTime })

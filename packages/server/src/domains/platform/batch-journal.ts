@@ -1,16 +1,16 @@
 /** Results of batch elements, written as elements finish, in few transactions. Source: behaviour conventions 20. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Batch } from '@hyperplane/contract/platform/batch'
 import { Task } from '@hyperplane/contract/platform/task'
 import { TaskJob } from '@hyperplane/contract/platform/task-job'
 import { ApiError, type AppMessage } from '../../core/api-error.ts'
-import type { AffectedEntity, RecordContext, StepContext, TaskChanges } from '../../core/tasks/define-task.ts'
 import { subtasksOf } from '../../core/tasks/runner.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
+import type { AffectedEntity, RecordContext, StepContext, TaskChanges } from '../context.ts'
 
 export type Job = EntityOf<typeof TaskJob>
-export type Run = StepContext<Drivers>
+export type Run = StepContext
 
 export const jobsOf = (store: Reader, taskExtId: string): Promise<Job[]> => store.findWhere(TaskJob, { taskExtId })
 
@@ -172,7 +172,7 @@ export class Journal {
 }
 
 async function summarize(
-  record: RecordContext<Drivers>,
+  record: RecordContext,
   size: number,
   successCount: number,
   failedCount: number,
@@ -186,7 +186,7 @@ async function summarize(
 }
 
 /** Runs in the transaction that ends the task. Jobs are PENDING if it was cancelled before it began. */
-export async function complete(ctx: RecordContext<Drivers>): Promise<void> {
+export async function complete(ctx: RecordContext): Promise<void> {
   const message = new ApiError('BATCH_CANCELED').appMessage
   const jobs: Job[] = []
   for (const job of await jobsOf(ctx.store, ctx.taskExtId)) {

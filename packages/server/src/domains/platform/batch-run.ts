@@ -10,9 +10,8 @@ import { Semaphore } from '../../core/concurrency/semaphore.ts'
 import { derivedId } from '../../core/ids/named-id.ts'
 import { RefusedRequest } from '../../core/pipeline/request.ts'
 import type { Reply } from '../../core/reply.ts'
-import { type AffectedEntity, CancelAccepted } from '../../core/tasks/define-task.ts'
 import type { Services } from '../../core/world.ts'
-import { defineTask } from '../context.ts'
+import { type AffectedEntity, CancelAccepted, defineTask } from '../context.ts'
 import { relOf } from './affected-entities.ts'
 import { complete, type Job, Journal, jobsOf, type Result, type Run } from './batch-journal.ts'
 import type { Element } from './batch-spec.ts'
@@ -36,7 +35,6 @@ export const runBatch = defineTask<BatchInput>({
   steps: [
     {
       name: 'run elements',
-      progress: 100,
       run: runElements,
       record: (ctx) => complete(ctx),
       // No undo: the effects of elements stay, as if they had been sent one by one.

@@ -60,8 +60,7 @@ export const batch = implement(
 
     async getBatchById(ctx) {
       const found = ctx.target
-      if (found.ownerExtId !== ctx.caller.extId && !(await seesAll(ctx)))
-        throw notFound(Batch, 'Batch', found.extId, 'extId')
+      if (found.ownerExtId !== ctx.caller.extId && !(await seesAll(ctx))) throw notFound(Batch, found.extId, 'extId')
       return found
     },
   },

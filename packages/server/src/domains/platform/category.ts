@@ -1,5 +1,4 @@
 /** Categories: who may create, change and delete which. Source: behaviour platform.md 1. */
-import type { EntityOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
 import { Category, categoryOperations } from '@hyperplane/contract/platform/category'
 import { platformMessages } from '@hyperplane/contract/platform/errors'
@@ -10,8 +9,6 @@ import { equals, not } from '../../odata/index.ts'
 import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
 import { presentAssociations, userTypeOf } from './associations.ts'
-
-type CategoryEntity = EntityOf<typeof Category>
 
 const maximumCategories = limit('categories', 20_000)
 const maximumValues = limit('valuesOfCategoryKey', 1000)
@@ -32,7 +29,7 @@ export const category = implement(
     async getCategoryById(ctx) {
       const stored = ctx.target
       if (stored.type === 'INTERNAL' && !(await seesInternal(ctx))) {
-        throw notFound(Category, 'Category', stored.extId, 'extId')
+        throw notFound(Category, stored.extId, 'extId')
       }
       ctx.followsStore()
       return stored
@@ -56,7 +53,7 @@ export const category = implement(
         ownerUuid !== stored.ownerUuid &&
         (await ctx.store.get(User, ownerUuid)) === undefined
       ) {
-        throw notFound(User, 'User', ownerUuid, 'ownerUuid')
+        throw notFound(User, ownerUuid, 'ownerUuid')
       }
       await ctx.store.replace(Category, {
         ...replaced(Category, stored, body, ctx.version),
@@ -85,7 +82,7 @@ export const category = implement(
 
 const seesInternal = (ctx: ReadContext): Promise<boolean> => ctx.services.access.hasRole(ctx.caller, ['Super Admin'])
 
-function refuseSystemTypes(type: CategoryEntity['type']): void {
+function refuseSystemTypes(type: Category['type']): void {
   if (type === 'SYSTEM' || type === 'INTERNAL') throw new ApiError('SYSTEM_CATEGORY', { type })
 }
 
@@ -105,7 +102,7 @@ async function checkTotal(ctx: WriteContext, extId: string): Promise<void> {
 }
 
 /** Pending referrers count too: an association in progress must not end with a category that is deleted. */
-async function refuseWhileAssigned(ctx: WriteContext, stored: CategoryEntity): Promise<void> {
+async function refuseWhileAssigned(ctx: WriteContext, stored: Category): Promise<void> {
   const counts: Record<string, number> = {}
   for (const [kind, count] of await ctx.store.referrerCounts('Category', stored.extId))
     counts[userTypeOf(ctx, kind)] = count

@@ -1,8 +1,6 @@
 /** The two subtasks of a deployment, and their rollback. Source: behaviour platform.md 4. */
 import { derivedId } from '../../core/ids/named-id.ts'
-import type { StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import { defineTask } from '../context.ts'
+import { defineTask, type StepContext } from '../context.ts'
 
 export interface NodePlan {
   readonly extId: string
@@ -18,7 +16,7 @@ export interface NodePlan {
 interface Input {
   readonly nodes: readonly NodePlan[]
 }
-type Asking = Pick<StepContext<Drivers>, 'drivers'>
+type Asking = Pick<StepContext, 'drivers'>
 
 const diskOf = (node: NodePlan): string => derivedId('manager disk', node.extId)
 
@@ -27,7 +25,6 @@ export const fetchSoftware = defineTask<Input>({
   steps: [
     {
       name: 'copy image',
-      progress: 100,
       seconds: [420, 700],
       run: async (ctx, { nodes }) => {
         for (const node of nodes) {
@@ -46,7 +43,6 @@ export const createNodes = defineTask<Input>({
   steps: [
     {
       name: 'boot',
-      progress: 100,
       seconds: [420, 700],
       run: async (ctx, { nodes }) => {
         const { hypervisor } = ctx.drivers

@@ -1,5 +1,4 @@
 /** Nodes and addresses of a new manager: rules for its body and its subnet. Source: behaviour platform.md 4. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { type ApiError, invalid } from '../../core/api-error.ts'
@@ -62,7 +61,7 @@ export function networkFaults(network: Network, subnet: SubnetEntity): ApiError[
 export async function freeAddresses(
   store: Reader,
   subnet: SubnetEntity,
-  { extId, network }: Pick<EntityOf<typeof DomainManager>, 'extId' | 'network'>,
+  { extId, network }: Pick<DomainManager, 'extId' | 'network'>,
   count: number,
 ): Promise<Address[]> {
   const gateway = parsed(network.externalNetworks[0]?.defaultGateway)
@@ -93,7 +92,7 @@ async function ofOtherManagers(store: Reader, subnetExtId: string, ownExtId: str
   const managers = await store.referrers(Subnet.kind, subnetExtId, maximumManagers, { from: DomainManager.kind })
   for (const { extId } of managers) {
     if (extId === ownExtId) continue
-    const network = ((await store.pending(DomainManager, extId)) as EntityOf<typeof DomainManager> | undefined)?.network
+    const network = ((await store.pending(DomainManager, extId)) as DomainManager | undefined)?.network
     const all = [network?.externalAddress, ...(network?.externalNetworks[0]?.ipAddresses ?? [])]
     found.push(...all.flatMap((address) => address?.ipv4?.value ?? []))
   }

@@ -3,11 +3,9 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { formatAddress } from '../../core/ip-address.ts'
 import { notFound } from '../../core/standard.ts'
-import { DriverError, type RecordContext, type StepContext, type TaskDefinition } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { isManaged, leaseExactly, releaseHolder } from '../addressing/leases.ts'
-import { defineTask } from '../context.ts'
+import { DriverError, defineTask, type RecordContext, type StepContext, type TaskDefinition } from '../context.ts'
 import { doesNotFit, holdNode, hostForNode, releaseNodes } from '../scheduling/manager-nodes.ts'
 import { createNodes, fetchSoftware, type NodePlan, removeDisks, removeNodes } from './deploy-parts.ts'
 import { addressCount, freeAddresses } from './deploy-plan.ts'
@@ -17,7 +15,6 @@ import type { Manager } from './own-manager.ts'
 interface Input {
   readonly extId: string
 }
-type Running = StepContext<Drivers>
 
 export const deployManager = defineTask<Input>({
   name: 'platform.deploy-domain-manager',
@@ -31,7 +28,7 @@ export const deployManager = defineTask<Input>({
         const external = manager.network.externalNetworks[0]
         const subnet = await ctx.store.get(Subnet, external?.networkExtId ?? '')
         if (external === undefined || subnet === undefined)
-          throw notFound(Subnet, 'Subnet', external?.networkExtId ?? '', 'network/externalNetworks[0]/networkExtId')
+          throw notFound(Subnet, external?.networkExtId ?? '', 'network/externalNetworks[0]/networkExtId')
         const count = addressCount(manager)
         const addresses = await freeAddresses(ctx.store, subnet, manager, count)
         if (addresses.length < count) throw doesNotFit(`${count} free addresses of the ranges`)
@@ -117,7 +114,6 @@ export const deployManager = defineTask<Input>({
     },
     {
       name: 'register with the hosting cluster',
-      progress: 100,
       record: async (ctx, { extId }) => {
         await ctx.store.update(DomainManager, extId, { isRegisteredWithHostingCluster: true })
         await ctx.store.publish(DomainManager, extId)
@@ -130,13 +126,13 @@ export const deployManager = defineTask<Input>({
 const pendingManager = async (store: Reader, extId: string): Promise<Manager> =>
   (await store.pending(DomainManager, extId)) as Manager
 
-const nodesIn = (ctx: Pick<Running, 'outputs'>): readonly NodePlan[] =>
+const nodesIn = (ctx: Pick<StepContext, 'outputs'>): readonly NodePlan[] =>
   ctx.outputs['reserve host resources'] as readonly NodePlan[]
 
 async function startPart(
-  ctx: RecordContext<Drivers>,
+  ctx: RecordContext,
   { extId }: Input,
-  part: TaskDefinition<Drivers, { readonly nodes: readonly NodePlan[] }>,
+  part: TaskDefinition<{ readonly nodes: readonly NodePlan[] }>,
   description: string,
 ): Promise<{ keep: string }> {
   const manager = await pendingManager(ctx.store, extId)
@@ -149,14 +145,13 @@ async function startPart(
       affected: [{ extId, name: manager.config.name, rel: 'platform:config:domain_manager' }],
       ...(manager.hostingClusterExtId === undefined ? {} : { clusterExtIds: [manager.hostingClusterExtId] }),
       parent: ctx.taskExtId,
-      appName: 'platform',
     },
   )
   return { keep: task.extId }
 }
 
 /** @throws DriverError with the message of a failed subtask */
-async function untilTaskEnds(ctx: Running, started: string): Promise<void> {
+async function untilTaskEnds(ctx: StepContext, started: string): Promise<void> {
   const [end] = await ctx.untilEnded([ctx.outputs[started] as string])
   if (end?.status === 'SUCCEEDED') return
   const [appMessage] = end?.errorMessages ?? []

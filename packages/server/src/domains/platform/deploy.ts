@@ -66,7 +66,7 @@ async function hostingCluster(ctx: WriteContext, body: Body, subnet: SubnetEntit
   const extId = body.hostingClusterExtId ?? subnet.clusterReference
   if (extId === undefined)
     throw invalid(networkPath, `expected a VLAN of a cluster; "${subnet.name}" is an overlay network`)
-  if (subnet.clusterReference !== extId) throw notFound(Subnet, 'Subnet', subnet.extId, networkPath)
+  if (subnet.clusterReference !== extId) throw notFound(Subnet, subnet.extId, networkPath)
   return rowWithId(ctx.store, Cluster, extId, 'hostingClusterExtId')
 }
 
@@ -74,7 +74,7 @@ async function containerFor(ctx: WriteContext, body: Body, clusterExtId: string)
   for (const [index, extId] of (body.config.resourceConfig?.containerExtIds ?? []).entries()) {
     const container = await ctx.store.get(StorageContainer, extId)
     if (container?.clusterExtId !== clusterExtId)
-      throw notFound(StorageContainer, 'StorageContainer', extId, `config/resourceConfig/containerExtIds[${index}]`)
+      throw notFound(StorageContainer, extId, `config/resourceConfig/containerExtIds[${index}]`)
   }
   return body.config.resourceConfig?.containerExtIds?.[0] ?? (await containerForNodes(ctx.store, clusterExtId))
 }

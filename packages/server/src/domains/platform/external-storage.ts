@@ -1,5 +1,4 @@
-/** Storage arrays. The free space is derived from the containers on the array. Source: behaviour platform.md 10. */
-import type { EntityOf } from '@hyperplane/contract'
+/** ExternalStorage arrays. The free space is derived from the containers on the array. Source: behaviour platform.md 10. */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ExternalStorage, externalStorageOperations } from '@hyperplane/contract/platform/external-storage'
 import { pathOf } from '../../core/standard.ts'
@@ -7,11 +6,12 @@ import { equals } from '../../odata/index.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { poolUsage } from '../storage-space/capacity.ts'
 
-type Storage = EntityOf<typeof ExternalStorage>
-
 export const externalStorage = implement(externalStorageOperations, {}, { present: [[ExternalStorage, withFreeSpace]] })
 
-async function withFreeSpace(ctx: ReadContext, storages: readonly Storage[]): Promise<readonly Storage[]> {
+async function withFreeSpace(
+  ctx: ReadContext,
+  storages: readonly ExternalStorage[],
+): Promise<readonly ExternalStorage[]> {
   return Promise.all(
     storages.map(async (storage) => ({
       ...storage,

@@ -1,5 +1,4 @@
 /** Resources of managers, by size, number of nodes and enabled products. Source: behaviour platform.md 4, 5. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Product, type ProductName } from '@hyperplane/contract/platform/product'
 import type { Tier } from '../../core/access/rate-limit.ts'
 import type { Reader } from '../../store/store.ts'
@@ -63,7 +62,7 @@ export function newProducts(
   version: string,
   time: string,
   idOf: (name: ProductName) => string,
-): EntityOf<typeof Product>[] {
+): Product[] {
   return (Object.keys(products) as ProductName[]).map((name) => {
     const { isDefault, cpuCount, memorySizeBytes } = products[name]
     return {

@@ -1,10 +1,9 @@
 /** The manager that this instance is. Source: behaviour platform.md 4. */
-import type { EntityOf } from '@hyperplane/contract'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { notFound } from '../../core/standard.ts'
 import type { Reader } from '../../store/store.ts'
 
-export type Manager = EntityOf<typeof DomainManager>
+export type Manager = DomainManager
 
 /** Its row, which every world has. A restored backup keeps the id of the manager that it was taken from. */
 export async function ownManager(store: Reader): Promise<Manager> {
@@ -15,5 +14,5 @@ export async function ownManager(store: Reader): Promise<Manager> {
 
 /** @throws ApiError 404 if the path names another manager, which is managed by itself only */
 export function requireOwn(manager: Manager, attribute: string): void {
-  if (manager.isOwn !== true) throw notFound(DomainManager, 'DomainManager', manager.extId, attribute)
+  if (manager.isOwn !== true) throw notFound(DomainManager, manager.extId, attribute)
 }

@@ -1,25 +1,21 @@
 /** Products: enabling one takes resources and permits mutations of certain kinds. Source: behaviour platform.md 5. */
-import type { EntityOf } from '@hyperplane/contract'
 import { DomainManager, registeredRel } from '@hyperplane/contract/platform/domain-manager'
 import { Product, type ProductName, productOperations } from '@hyperplane/contract/platform/product'
 import { ApiError } from '../../core/api-error.ts'
-import type { Plan } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
 import { products, usersOf } from '../admission/products.ts'
-import { defineTask, implement, parentOf } from '../context.ts'
+import { defineTask, implement, type Plan, parentOf } from '../context.ts'
 import { growNodes, growthShortfall, type NodeSize } from '../scheduling/manager-nodes.ts'
 import { requireOwn } from './own-manager.ts'
-
-type ProductRow = EntityOf<typeof Product>
 
 interface Input {
   readonly extId: string
   readonly name: ProductName
-  readonly enablementState: ProductRow['enablementState']
+  readonly enablementState: Product['enablementState']
   readonly growth?: NodeSize
   readonly nodeExtIds: readonly string[]
-  readonly metadata?: ProductRow['metadata']
+  readonly metadata?: Product['metadata']
 }
 
 interface Asking<S extends Reader = Reader> {
@@ -63,7 +59,6 @@ export const updateProduct = defineTask<Input>({
     },
     {
       name: 'health',
-      progress: 100,
       record: async (ctx, input) => {
         const users = input.enablementState === 'DISABLED' ? await usersOf(ctx.store, input.name) : undefined
         if (input.growth !== undefined && users !== undefined) throw inUse(input.name, users)
@@ -175,7 +170,7 @@ async function settle(store: Transaction, input: Input, now: string): Promise<vo
           resizeTime: now,
           serviceEnablementTime: enablementState === 'ENABLED' ? now : undefined,
         }),
-  } as Partial<ProductRow>)
+  } as Partial<Product>)
   const product = await store.get(Product, input.extId)
   if (growth !== undefined && product?.domainManagerExtId !== undefined)
     await store.touch(DomainManager, product.domainManagerExtId)

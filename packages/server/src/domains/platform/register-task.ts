@@ -7,9 +7,7 @@ import { DomainManager, registeredRel } from '@hyperplane/contract/platform/doma
 import { Registration } from '@hyperplane/contract/platform/registration'
 import { Task } from '@hyperplane/contract/platform/task'
 import type { AppMessage } from '../../core/api-error.ts'
-import type { Plan, StepContext } from '../../core/tasks/define-task.ts'
 import { parseTime } from '../../core/time/clock.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import {
   accountName,
   type Credentials,
@@ -21,7 +19,7 @@ import {
   type RemoteType,
 } from '../../drivers/remote-managers.ts'
 import { makeAccount, removeAccount } from '../accounts/manager-accounts.ts'
-import { defineTask } from '../context.ts'
+import { defineTask, type Plan, type StepContext } from '../context.ts'
 import { insertInventory } from '../registrations/cluster-inventory.ts'
 import { newRegistration, registrationIdOf } from '../registrations/registrations.ts'
 import { managerOfRemote } from './manager-of-remote.ts'
@@ -37,7 +35,6 @@ export interface RegisterInput {
   readonly credentials?: Credentials
 }
 
-type Running = StepContext<Drivers>
 interface Reached {
   readonly certificate: string
   readonly skewMillis: number
@@ -150,7 +147,6 @@ export const registerRemote = defineTask<RegisterInput>({
     },
     {
       name: 'done',
-      progress: 100,
       run: async (ctx) => {
         const { extId, type } = remoteOf(ctx)
         // The cluster drops its copy: this manager holds the inventory now.
@@ -167,19 +163,19 @@ export const registerRemote = defineTask<RegisterInput>({
   },
 })
 
-async function reach(ctx: Running, { address }: RegisterInput): Promise<Reached> {
+async function reach(ctx: StepContext, { address }: RegisterInput): Promise<Reached> {
   const { certificate, clock } = await asRefusal(address, () => ctx.drivers.remoteManagers.reach(address))
   return { certificate, skewMillis: clock - ctx.clock.now() }
 }
 
-async function authenticate(ctx: Running, input: RegisterInput): Promise<RemoteSide> {
+async function authenticate(ctx: StepContext, input: RegisterInput): Promise<RemoteSide> {
   const credentials = await credentialsOf(ctx, input)
   const manager = await ownManager(ctx.store)
   const place: RemotePlace = { address: input.address, certificate: remoteSide(ctx).certificate }
   return asRefusal(input.address, () => ctx.drivers.remoteManagers.identify(place, credentials, manager))
 }
 
-async function exchangeTrust(ctx: Running, input: RegisterInput): Promise<{ key?: string }> {
+async function exchangeTrust(ctx: StepContext, input: RegisterInput): Promise<{ key?: string }> {
   // Activates the account that the step `precheck` created.
   ctx.services.access.changed()
   const attempt = await ctx.store.get(RegistrationAttempt, input.attemptExtId)
@@ -201,7 +197,7 @@ async function exchangeTrust(ctx: Running, input: RegisterInput): Promise<{ key?
  * Retries until a cluster answers: it could be registered nowhere else. A silent manager is given up:
  * its probes will fail, since its account here is removed.
  */
-async function revokeTrust(ctx: Running, input: RegisterInput): Promise<void> {
+async function revokeTrust(ctx: StepContext, input: RegisterInput): Promise<void> {
   const attempt = await ctx.store.get(RegistrationAttempt, input.attemptExtId)
   const extId = registrationIdOf(remoteOf(ctx).extId)
   const row = await ctx.store.pending(Registration, extId)
@@ -218,13 +214,13 @@ async function revokeTrust(ctx: Running, input: RegisterInput): Promise<void> {
   }
 }
 
-async function isHopeless(ctx: Running, { reason }: RemoteFault): Promise<boolean> {
+async function isHopeless(ctx: StepContext, { reason }: RemoteFault): Promise<boolean> {
   if (reason === 'authentication' || reason === 'certificate') return true
   const since = (await ctx.store.get(Task, ctx.taskExtId))?.lastUpdatedTime
   return ctx.clock.now() - (parseTime(since ?? '') ?? Number.POSITIVE_INFINITY) >= farewellTimeoutMillis
 }
 
-async function credentialsOf(ctx: Pick<Running, 'store' | 'secrets'>, input: RegisterInput): Promise<Credentials> {
+async function credentialsOf(ctx: Pick<StepContext, 'store' | 'secrets'>, input: RegisterInput): Promise<Credentials> {
   if (input.credentials !== undefined) return input.credentials
   const attempt = await ctx.store.get(RegistrationAttempt, input.attemptExtId)
   const text = ctx.secrets.open(RegistrationAttempt.kind, input.attemptExtId, 'credentials', attempt?.credentials)
@@ -232,7 +228,7 @@ async function credentialsOf(ctx: Pick<Running, 'store' | 'secrets'>, input: Reg
   return JSON.parse(text) as Credentials
 }
 
-async function planRegistration(ctx: Running, input: RegisterInput): Promise<Plan> {
+async function planRegistration(ctx: StepContext, input: RegisterInput): Promise<Plan> {
   const reached = await reach(ctx, input)
   const remote = await authenticate({ ...ctx, outputs: { 'reach the address': reached } }, input)
   const reasons = await reasonsAgainst(ctx, remote, input.type, reached.skewMillis)
@@ -253,9 +249,9 @@ async function planRegistration(ctx: Running, input: RegisterInput): Promise<Pla
   }
 }
 
-const remoteSide = (ctx: Pick<Running, 'outputs'>): Reached => ctx.outputs['reach the address'] as Reached
-const remoteOf = (ctx: Pick<Running, 'outputs'>): RemoteSide => ctx.outputs['authenticate'] as RemoteSide
-const placeOf = (ctx: Pick<Running, 'outputs'>, { address }: RegisterInput): RemotePlace => ({
+const remoteSide = (ctx: Pick<StepContext, 'outputs'>): Reached => ctx.outputs['reach the address'] as Reached
+const remoteOf = (ctx: Pick<StepContext, 'outputs'>): RemoteSide => ctx.outputs['authenticate'] as RemoteSide
+const placeOf = (ctx: Pick<StepContext, 'outputs'>, { address }: RegisterInput): RemotePlace => ({
   address,
   certificate: remoteSide(ctx).certificate,
 })

@@ -65,7 +65,7 @@ async function refuseReference(ctx: WriteContext, manager: Manager, extId: strin
   if (extId === manager.extId) throw invalid('remoteCluster/extId', 'is this manager itself: name another one.')
   const existing = await registrationOf(ctx.store, extId)
   if (existing !== undefined) throw alreadyRegistered(existing.remoteClusterDetails?.name ?? extId)
-  throw notFound(Registration, 'Registration', extId, 'remoteCluster/extId')
+  throw notFound(Registration, extId, 'remoteCluster/extId')
 }
 
 const addressPath = 'remoteCluster/remoteCluster/address'

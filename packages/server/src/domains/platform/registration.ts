@@ -1,10 +1,8 @@
 /** Probes each registration every 30 s: DISCONNECTED after three failures in a row. Source: behaviour platform.md 6. */
 import { Registration, registrationOperations } from '@hyperplane/contract/platform/registration'
 import { Semaphore } from '../../core/concurrency/semaphore.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import { RemoteFault } from '../../drivers/remote-managers.ts'
-import { implement } from '../context.ts'
+import { implement, type Schedule, type ScheduleContext, together } from '../context.ts'
 import { type RegistrationRow, registrationMetadataOf } from '../registrations/registrations.ts'
 import { ownManager } from './own-manager.ts'
 import { RegistrationAttempt } from './registration-attempt.ts'
@@ -13,16 +11,12 @@ const probeSeconds = 30
 const missesUntilDisconnected = 3
 const probesAtOnce = 16
 
-const probeRegistrations = {
+const probeRegistrations: Schedule = {
   name: 'platform.probe-registrations',
   everySeconds: probeSeconds,
-  watch({ drivers, store }: ScheduleContext<Drivers>, changed: () => void): () => void {
-    const ends = [drivers.remoteManagers.watch(changed), store.watch([Registration], changed)]
-    return () => {
-      for (const end of ends) end()
-    }
-  },
-  async run(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
+  watch: ({ drivers, store }, changed) =>
+    together(drivers.remoteManagers.watch(changed), store.watch([Registration], changed)),
+  async run(ctx) {
     const registrations = await ctx.store.find(Registration)
     if (registrations.length === 0) return
     const hasUnknown = registrations.some(({ address }) => !ctx.drivers.remoteManagers.knows(address as string))
@@ -53,7 +47,7 @@ export const registration = implement(
 )
 
 async function faultOf(
-  ctx: ScheduleContext<Drivers>,
+  ctx: ScheduleContext,
   row: RegistrationRow,
   manager: { readonly extId: string },
 ): Promise<string | undefined> {

@@ -51,22 +51,18 @@ interface Path {
   readonly restorableDomainManagerExtId: string
 }
 
-async function pointsOf(
-  ctx: ReadContext,
-  path: Path,
-  source: EntityOf<typeof RestoreSource>,
-): Promise<readonly Manifest[]> {
+async function pointsOf(ctx: ReadContext, path: Path, source: RestoreSource): Promise<readonly Manifest[]> {
   const managerExtId = path.restorableDomainManagerExtId
   const points = (await restorePointsOf(ctx, source)).filter(
     ({ domainManager }) => domainManager.extId === managerExtId,
   )
   if (points.length > 0) return points
-  throw notFound(RestorableDomainManager, 'RestorableDomainManager', managerExtId, 'restorableDomainManagerExtId')
+  throw notFound(RestorableDomainManager, managerExtId, 'restorableDomainManagerExtId')
 }
 
 function pointAt(points: readonly Manifest[], extId: string): Manifest {
   const found = points.find(({ restorePointExtId }) => restorePointExtId === extId)
-  if (found === undefined) throw notFound(RestorePoint, 'RestorePoint', extId, 'extId')
+  if (found === undefined) throw notFound(RestorePoint, extId, 'extId')
   return found
 }
 

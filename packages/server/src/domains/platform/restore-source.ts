@@ -1,22 +1,17 @@
 /** Restore sources; creating one contacts nothing. Source: behaviour platform.md 9. */
-import type { EntityOf } from '@hyperplane/contract'
 import { RestoreSource, restoreSourceOperations } from '@hyperplane/contract/platform/restore-source'
 import { type Location, locationFaults } from '../../archive/location-rules.ts'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import { notFound } from '../../core/standard.ts'
+import { notFound, pathOf } from '../../core/standard.ts'
 import { formatTime, parseTime } from '../../core/time/clock.ts'
-import type { Schedule } from '../../core/time/schedules.ts'
 import { created } from '../../core/updates.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import type { TypedFilter } from '../../odata/index.ts'
-import { implement, type ReadContext } from '../context.ts'
-
-type Source = EntityOf<typeof RestoreSource>
+import { compares, type TypedFilter } from '../../odata/index.ts'
+import { implement, type ReadContext, type Schedule } from '../context.ts'
 
 const lifeMilliseconds = 24 * 3600 * 1000
 const maximumSources = 20
 
-const expiry: Schedule<Drivers> = {
+const expiry: Schedule = {
   name: 'platform.restore-source-expiry',
   everySeconds: 300,
   watch: ({ store }, changed) => store.watch([RestoreSource], changed),
@@ -72,13 +67,13 @@ export function refuseApiKey(ctx: ReadContext): void {
   })
 }
 
-const endOf = ({ lastUsedTime }: Source, now: number): number =>
+const endOf = ({ lastUsedTime }: RestoreSource, now: number): number =>
   (parseTime(lastUsedTime ?? '') ?? now) + lifeMilliseconds
 
-export const isExpired = (source: Source, now: number): boolean => endOf(source, now) <= now
+export const isExpired = (source: RestoreSource, now: number): boolean => endOf(source, now) <= now
 
-function refuseExpired(ctx: ReadContext<Source>): void {
-  if (isExpired(ctx.target, ctx.clock.now())) throw notFound(RestoreSource, 'RestoreSource', ctx.target.extId, 'extId')
+function refuseExpired(ctx: ReadContext<RestoreSource>): void {
+  if (isExpired(ctx.target, ctx.clock.now())) throw notFound(RestoreSource, ctx.target.extId, 'extId')
 }
 
 function withoutPolicy(location: Location): Location {
@@ -87,9 +82,5 @@ function withoutPolicy(location: Location): Location {
   return rest
 }
 
-const usedBefore = (time: number): TypedFilter => ({
-  kind: 'compare',
-  operator: 'le',
-  left: { kind: 'field', from: 0, names: ['lastUsedTime'], type: 'timestamp' },
-  right: { kind: 'literal', value: formatTime(time) },
-})
+const usedBefore = (time: number): TypedFilter =>
+  compares(pathOf(RestoreSource, 'lastUsedTime'), 'le', formatTime(time))

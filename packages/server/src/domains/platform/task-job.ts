@@ -1,7 +1,6 @@
 /** Jobs of batch tasks; the batch writes them. Source: behaviour platform.md 2. */
 import { TaskJob, taskJobOperations } from '@hyperplane/contract/platform/task-job'
-import type { AffectedEntity } from '../../core/tasks/define-task.ts'
-import { implement } from '../context.ts'
+import { type AffectedEntity, implement } from '../context.ts'
 import { withVisibleNames } from './affected-entities.ts'
 
 export const taskJob = implement(

@@ -1,5 +1,4 @@
 /** Tasks: derived fields, cancellation, retention. Source: behaviour platform.md 2, conventions.md 18. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Batch } from '@hyperplane/contract/platform/batch'
 import { platformMessages } from '@hyperplane/contract/platform/errors'
 import { Task, taskOperations } from '@hyperplane/contract/platform/task'
@@ -7,19 +6,15 @@ import { TaskJob } from '@hyperplane/contract/platform/task-job'
 import { ApiError } from '../../core/api-error.ts'
 import { Derivation } from '../../core/derivation.ts'
 import { listOf, pathOf } from '../../core/standard.ts'
-import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import { formatTime } from '../../core/time/clock.ts'
-import type { Schedule } from '../../core/time/schedules.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
-import { and, anyOf, applySelection, equals, not, type TypedFilter } from '../../odata/index.ts'
+import { and, anyOf, applySelection, compares, equals, not, type TypedFilter } from '../../odata/index.ts'
 import type { Store } from '../../store/store.ts'
-import { implement, type ReadContext, type WriteContext } from '../context.ts'
+import { type AffectedEntity, implement, type ReadContext, type Schedule, type WriteContext } from '../context.ts'
 import { withVisibleNames } from './affected-entities.ts'
 import { taskRules } from './invariants.ts'
 
-type TaskEntity = EntityOf<typeof Task>
 /** `allAffected`: stored if there are more affected entities than the interface shows. */
-type StoredTask = TaskEntity & { readonly allAffected?: readonly AffectedEntity[] }
+type StoredTask = Task & { readonly allAffected?: readonly AffectedEntity[] }
 
 const ended: readonly unknown[] = ['SUCCEEDED', 'FAILED', 'CANCELED']
 
@@ -30,7 +25,7 @@ const maximumFinished = 1_000_000
 /** Per transaction, so that other writers get their turn. */
 const removedAtOnce = 200
 
-const retention: Schedule<Drivers> = {
+const retention: Schedule = {
   name: 'platform.task-retention',
   everySeconds: 3600,
   onlyLastCounts: true,
@@ -68,7 +63,7 @@ export const task = implement(
   { present: [[Task, presentTasks]], schedules: [retention], invariants: taskRules },
 )
 
-async function cancel(ctx: WriteContext, found: TaskEntity): Promise<void> {
+async function cancel(ctx: WriteContext, found: Task): Promise<void> {
   if (found.isCancelable !== true) {
     throw new ApiError('TASK_NOT_CANCELABLE', { taskExtId: found.extId, operation: found.operation ?? '' })
   }
@@ -79,16 +74,16 @@ async function cancel(ctx: WriteContext, found: TaskEntity): Promise<void> {
   }
 }
 
-const presented = new Derivation<TaskEntity, TaskEntity>()
+const presented = new Derivation<Task, Task>()
 
-async function presentTasks(ctx: ReadContext, tasks: readonly StoredTask[]): Promise<readonly TaskEntity[]> {
+async function presentTasks(ctx: ReadContext, tasks: readonly StoredTask[]): Promise<readonly Task[]> {
   ctx.followsStore()
   const names = await withVisibleNames(
     ctx,
     tasks.map((each) => (each.entitiesAffected ?? []) as readonly AffectedEntity[]),
   )
   return tasks.map((each, index) => {
-    const affected = names[index] as NonNullable<TaskEntity['entitiesAffected']>
+    const affected = names[index] as NonNullable<Task['entitiesAffected']>
     const shown = presented.of(
       each,
       affected.map(({ name }) => name),
@@ -98,13 +93,13 @@ async function presentTasks(ctx: ReadContext, tasks: readonly StoredTask[]): Pro
   })
 }
 
-function ownerDetailsOf(ctx: ReadContext, task: StoredTask): TaskEntity['completionDetails'] {
+function ownerDetailsOf(ctx: ReadContext, task: StoredTask): Task['completionDetails'] {
   if (task.ownedBy?.extId !== ctx.caller.extId) return undefined
   const details = ctx.secrets.open(Task.kind, task.extId, 'ownerDetails', task.ownerDetails)
   return [...(task.completionDetails ?? []), ...JSON.parse(details ?? '[]')]
 }
 
-function withLinks(task: TaskEntity, affected: NonNullable<TaskEntity['entitiesAffected']>): TaskEntity {
+function withLinks(task: Task, affected: NonNullable<Task['entitiesAffected']>): Task {
   const linked = <R extends { extId?: string }>(reference: R): R & { href: string } => ({
     ...reference,
     href: `/platform/v4.3/config/tasks/${reference.extId}`,
@@ -136,12 +131,7 @@ export async function removeOld(store: Store, now: number): Promise<void> {
   }
 }
 
-const endedBefore = (time: number): TypedFilter => ({
-  kind: 'compare',
-  operator: 'lt',
-  left: { kind: 'field', from: 0, names: ['completedTime'], type: 'timestamp' },
-  right: { kind: 'literal', value: formatTime(time) },
-})
+const endedBefore = (time: number): TypedFilter => compares(pathOf(Task, 'completedTime'), 'lt', formatTime(time))
 
 /** @returns how many were removed, subtasks included */
 async function removeTasks(store: Store, filter: TypedFilter, most?: number): Promise<number> {

@@ -1,5 +1,5 @@
 /** Unregisters: removes the entities here, revokes the trust; a cluster keeps running. Source: behaviour platform.md 4. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager, registeredRel } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
@@ -7,11 +7,9 @@ import type { ClusterReference } from '@hyperplane/contract/platform/remote-clus
 import { ApiError, invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { notFound } from '../../core/standard.ts'
-import type { Plan, StepContext } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import { type InventoryRow, RemoteFault } from '../../drivers/remote-managers.ts'
 import { accountIdOf, removeAccount } from '../accounts/manager-accounts.ts'
-import { defineTask, type WriteContext } from '../context.ts'
+import { defineTask, type Plan, type StepContext, type WriteContext } from '../context.ts'
 import { removeInventory, rowsOf } from '../registrations/cluster-inventory.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { type RegistrationRow, registrationIdOf, registrationOf } from '../registrations/registrations.ts'
@@ -66,7 +64,6 @@ export const unregisterRemote = defineTask<Input>({
     },
     {
       name: 'completed',
-      progress: 100,
       run: async (ctx, { remoteExtId }) => {
         ctx.services.authenticator.forget(accountIdOf(remoteExtId))
         ctx.services.access.changed()
@@ -120,21 +117,19 @@ async function refuseOthers(ctx: WriteContext, extId: string): Promise<void> {
   throw new ApiError('ACCESS_DENIED', { operation, reason: ': a registered manager may unregister itself only' })
 }
 
-type Running = StepContext<Drivers>
-
-async function requireRegistered(store: Running['store'], extId: string): Promise<RegistrationRow> {
+async function requireRegistered(store: StepContext['store'], extId: string): Promise<RegistrationRow> {
   const registration = await registrationOf(store, extId)
-  if (registration === undefined) throw notFound(Registration, 'Registration', extId, 'extId')
+  if (registration === undefined) throw notFound(Registration, extId, 'extId')
   return registration
 }
 
-async function requireFree(ctx: Pick<Running, 'store'>, input: Input, ownTask?: string): Promise<void> {
+async function requireFree(ctx: Pick<StepContext, 'store'>, input: Input, ownTask?: string): Promise<void> {
   const reasons = await reasonsAgainst(ctx, input, ownTask)
   if (reasons.length > 0) throw inUse(input, reasons)
 }
 
 const reasonsAgainst = (
-  { store }: Pick<Running, 'store'>,
+  { store }: Pick<StepContext, 'store'>,
   { isCluster, remoteExtId }: Input,
   ownTask: string | undefined,
 ): Promise<string[]> =>
@@ -144,7 +139,7 @@ const inUse = ({ name }: Input, reasons: readonly string[]): ApiError =>
   new ApiError('DOMAIN_MANAGER_IN_USE', { name, reasons: reasons.join('; ') })
 
 /** @returns a warning for the caller, or null */
-async function revoke(ctx: Running, input: Input): Promise<string | null> {
+async function revoke(ctx: StepContext, input: Input): Promise<string | null> {
   const registration = await registrationOf(ctx.store, input.remoteExtId)
   const { remoteManagers } = ctx.drivers
   const rows = ctx.outputs['entities unconfigured'] as readonly InventoryRow[]
@@ -162,7 +157,7 @@ async function revoke(ctx: Running, input: Input): Promise<string | null> {
   }
 }
 
-async function planDeparture(ctx: Running, input: Input): Promise<Plan> {
+async function planDeparture(ctx: StepContext, input: Input): Promise<Plan> {
   const reasons = await reasonsAgainst(ctx, input, ctx.taskExtId)
   const problems = reasons.length === 0 ? [] : [inUse(input, reasons).appMessage]
   if (!input.isCluster)
@@ -178,7 +173,7 @@ async function planDeparture(ctx: Running, input: Input): Promise<Plan> {
   }
 }
 
-const associationsOf = (cluster: EntityOf<typeof Cluster> | undefined): string[] =>
+const associationsOf = (cluster: Cluster | undefined): string[] =>
   (cluster?.categories?.length ?? 0) === 0
     ? []
     : ['The cluster carries categories: associations of what leaves are not kept.']

@@ -1,11 +1,11 @@
 /** Mutations of anything on an unreachable cluster are refused. Source: behaviour clustermgmt.md 1.2 (isAvailable), 1.18. */
-import type { EntityOf } from '@hyperplane/contract'
+
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ApiError } from '../../core/api-error.ts'
 import { rowWithId } from '../../core/standard.ts'
-import { DriverError, type Step } from '../../core/tasks/define-task.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
+import { DriverError, type Step } from '../context.ts'
 
 interface Asking {
   readonly drivers: Drivers
@@ -39,7 +39,7 @@ export async function requireClusterReachable(ctx: Asking, clusterExtId: string 
 }
 
 /** @throws ApiError 409 for operation mode READ_ONLY */
-export function refuseReadOnly(cluster: EntityOf<typeof Cluster>, what: string): void {
+export function refuseReadOnly(cluster: Cluster, what: string): void {
   if (cluster.config?.operationMode !== 'READ_ONLY') return
   throw new ApiError('CONFLICT', {
     fault: `The cluster "${cluster.name}" is in the operation mode READ_ONLY, which takes no new ${what}.`,
@@ -47,7 +47,7 @@ export function refuseReadOnly(cluster: EntityOf<typeof Cluster>, what: string):
 }
 
 /** First step of a task: the cluster may have left or become unreachable since the request was accepted. */
-export const checkCluster = <I>(clusterOf: (input: I) => string | undefined): Step<Drivers, I> => ({
+export const checkCluster = <I>(clusterOf: (input: I) => string | undefined): Step<I> => ({
   name: 'check',
   progress: 5,
   run: async (ctx, input) => {

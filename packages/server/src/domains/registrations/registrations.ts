@@ -47,8 +47,8 @@ export const registrationMetadataOf = (attributes: Readonly<Record<string, strin
 })
 
 export function detailsOf(
-  cluster: EntityOf<typeof Cluster>,
-  hosts: readonly EntityOf<typeof Host>[],
+  cluster: Cluster,
+  hosts: readonly Host[],
 ): RegistrationRow['remoteClusterDetails'] & { readonly extId: string } {
   const nodes = hosts.flatMap(({ controllerVm }) => controllerVm?.externalAddress ?? []).slice(0, 3)
   return {

@@ -1,12 +1,10 @@
 /** A task empties hosts by subtasks, and lets their VMs come back. Source: behaviour clustermgmt.md 1.3, 1.4; networking.md 1.18. */
+
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { ApiError, AppMessage } from '../../core/api-error.ts'
-import type { StepContext, TaskEnd } from '../../core/tasks/define-task.ts'
 import { inTurn } from '../../core/tasks/in-turn.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
+import { type StepContext, type TaskEnd, taskAbout } from '../context.ts'
 import { beginMaintenance, HostMaintenance, type HostOfCluster, hostTasks } from './host-maintenance.ts'
-
-type Running = StepContext<Drivers>
 
 export interface EvacuationRefusals {
   /** The host enters or leaves maintenance. */
@@ -18,7 +16,7 @@ const operations = { evacuate: 'EvacuateHost', repopulate: 'RepopulateHost' } as
 
 /** The host takes no VMs until `repopulateAfter`. @throws ApiError, as `refusals` say */
 export async function evacuateFor(
-  ctx: Running,
+  ctx: StepContext,
   host: HostOfCluster,
   refusals: EvacuationRefusals,
   timeoutSeconds: number,
@@ -48,7 +46,7 @@ export async function evacuateFor(
 }
 
 /** Does nothing for a host that this task has not emptied. */
-export async function repopulateAfter(ctx: Running, host: HostOfCluster, timeoutSeconds: number): Promise<void> {
+export async function repopulateAfter(ctx: StepContext, host: HostOfCluster, timeoutSeconds: number): Promise<void> {
   const maintenance = await ctx.store.get(HostMaintenance, host.hostExtId)
   if (maintenance === undefined || maintenance.taskExtId !== ctx.taskExtId) return
   const name = (await ctx.store.get(Host, host.hostExtId))?.hostName ?? host.hostExtId
@@ -64,10 +62,7 @@ export async function repopulateAfter(ctx: Running, host: HostOfCluster, timeout
   })
 }
 
-const subtaskOf = (ctx: Running, { hostExtId, clusterExtId }: HostOfCluster, operation: string, name: string) => ({
-  operation,
-  affected: [{ extId: hostExtId, name, rel: Host.rel as string }],
-  clusterExtIds: [clusterExtId],
+const subtaskOf = (ctx: StepContext, { hostExtId, clusterExtId }: HostOfCluster, operation: string, name: string) => ({
+  ...taskAbout(operation, Host, { extId: hostExtId, name }, clusterExtId),
   parent: ctx.taskExtId,
-  appName: 'clustermgmt',
 })

@@ -1,9 +1,10 @@
 /**
  * Where the maintenance of hosts (clustermgmt) and their VMs (vmm) meet. Source: behaviour clustermgmt.md 1.4; vmm.md 3.2.
  */
+
 import { arrayOf, boolean, optional, resource, uuid } from '@hyperplane/contract'
-import { taskNamed } from '../../core/tasks/define-task.ts'
 import type { Transaction } from '../../store/store.ts'
+import { taskNamed } from '../context.ts'
 
 /** From the request to enter until the host has left maintenance; has the id of the host. */
 export const HostMaintenance = resource('internal.v1.clustermgmt.HostMaintenance', {

@@ -1,5 +1,4 @@
 /** Whether a VM can use a subnet from where it is. Source: behaviour vmm.md 1.4; networking.md 1.4. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
@@ -9,11 +8,7 @@ import type { VmEntity } from '../virtual-machines/entity.ts'
 import { overlaySwitchOf } from './overlay-switches.ts'
 
 /** @returns the refusal when the subnet is not on the VM's cluster, or not on the host of a VM that runs */
-export async function unreachable(
-  store: Reader,
-  vm: VmEntity,
-  subnet: EntityOf<typeof Subnet>,
-): Promise<ApiError | undefined> {
+export async function unreachable(store: Reader, vm: VmEntity, subnet: Subnet): Promise<ApiError | undefined> {
   const isOverlay = subnet.subnetType === 'OVERLAY'
   if (!isOverlay && subnet.clusterReference !== undefined && subnet.clusterReference !== vm.cluster?.extId)
     return new ApiError('CONFLICT', { fault: `The subnet ${subnet.name} is not on the cluster of VM ${vm.name}.` })

@@ -1,6 +1,5 @@
 /** Source: behaviour vmm.md 3.2 (Placement). */
 
-import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { SharedGpu } from '../../drivers/hardware.ts'
 import { defaultControllerVmBytes, largestControllerVmBytes } from '../storage-space/controller-vm-memory.ts'
@@ -80,7 +79,7 @@ export const systemMemoryBytes = ({ controllerVmMemoryBytes = defaultControllerV
 
 export const usableMemoryBytes = (host: Memory): number => Math.max(0, host.memorySizeBytes - systemMemoryBytes(host))
 
-export const memoryOf = (host: EntityOf<typeof Host>): Memory => ({
+export const memoryOf = (host: Host): Memory => ({
   memorySizeBytes: host.memorySizeBytes ?? 0,
   controllerVmMemoryBytes: largestControllerVmBytes(host),
 })

@@ -38,7 +38,6 @@ import {
 import { antiAffinityPeers, hostAffinityOf } from './policy-selection.ts'
 import { dividedNics, functionWishesOf, takeFunctions } from './virtual-functions.ts'
 
-type VmEntity = EntityOf<typeof Vm>
 type HeldAllocation = EntityOf<typeof HostAllocation>
 
 interface Choosing extends Partial<Reporting> {
@@ -58,7 +57,7 @@ export const allocationsOf = (store: Reader, vmExtId: string): Promise<HeldAlloc
   store.findWhere(HostAllocation, { vmExtId })
 
 /** For a VM that is powered on. Keeps an existing reservation. @throws ApiError NO_HOST_FOR_VM with one reason for each host */
-export async function place(ctx: Starting, vm: VmEntity): Promise<string> {
+export async function place(ctx: Starting, vm: Vm): Promise<string> {
   const [held] = await allocationsOf(ctx.store, vm.extId)
   if (held !== undefined) return held.hostExtId
   const clusterExtId = vm.cluster?.extId as string
@@ -75,7 +74,7 @@ export async function place(ctx: Starting, vm: VmEntity): Promise<string> {
 /** Excludes the VM's own host and `tried`, whose reasons are added to the result; keeps an existing reservation. */
 export async function placeElsewhere(
   ctx: Scheduling,
-  vm: VmEntity,
+  vm: Vm,
   tried: ReadonlyMap<string, string> = new Map(),
 ): Promise<Choice> {
   const held = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId !== vm.host?.extId)
@@ -89,7 +88,7 @@ export async function placeElsewhere(
 /** Reserves nothing. */
 export async function choiceFor(
   ctx: Choosing,
-  vm: VmEntity,
+  vm: Vm,
   tried: ReadonlyMap<string, string> = new Map(),
 ): Promise<{ readonly choice: Choice; readonly demand: Demand }> {
   const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => !tried.has(extId))
@@ -98,18 +97,18 @@ export async function choiceFor(
 }
 
 /** The caller has chosen the host. */
-export async function reserve(store: Transaction, vm: VmEntity, hostExtId: string): Promise<void> {
+export async function reserve(store: Transaction, vm: Vm, hostExtId: string): Promise<void> {
   await store.insert(HostAllocation, chosenFor(vm, { hostExtId }, await demandOf(store, vm)))
 }
 
 /** Reserves memory and CPUs on this host, if it passes the filters. @throws ApiError NO_HOST_FOR_VM */
-export async function reserveOn(ctx: Scheduling, vm: VmEntity, hostExtId: string): Promise<void> {
+export async function reserveOn(ctx: Scheduling, vm: Vm, hostExtId: string): Promise<void> {
   const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => extId === hostExtId)
   await hold(ctx, vm, hosts, await demandOf(ctx.store, vm))
 }
 
 /** Reserves the new size on the own host, or else also on the returned one. @throws ApiError NO_HOST_FOR_VM */
-export async function makeRoom(ctx: Scheduling, vm: VmEntity, grown: VmEntity): Promise<string> {
+export async function makeRoom(ctx: Scheduling, vm: Vm, grown: Vm): Promise<string> {
   const here = vm.host?.extId as string
   const own = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId === here)
   const hosts = await candidatesOf(ctx, vm.cluster?.extId as string, vm.extId)
@@ -136,13 +135,13 @@ export async function giveBack(store: Transaction, vmExtId: string, hostExtId?: 
   }
 }
 
-export async function giveBackElsewhere(store: Transaction, vm: VmEntity): Promise<void> {
+export async function giveBackElsewhere(store: Transaction, vm: Vm): Promise<void> {
   for (const { hostExtId } of await allocationsOf(store, vm.extId))
     if (hostExtId !== vm.host?.extId) await giveBack(store, vm.extId, hostExtId)
 }
 
 /** Rolls `makeRoom` back. */
-export async function shrinkBack(store: Transaction, vm: VmEntity): Promise<void> {
+export async function shrinkBack(store: Transaction, vm: Vm): Promise<void> {
   for (const held of await allocationsOf(store, vm.extId)) {
     if (held.hostExtId !== vm.host?.extId) await store.remove(HostAllocation, held.extId)
     else await store.update(HostAllocation, held.extId, { memoryBytes: heldMemoryBytes(vm), vcpus: vcpusOf(vm) })
@@ -164,7 +163,7 @@ export async function freeMemoryBytes(
 
 async function hold(
   ctx: Scheduling,
-  vm: VmEntity,
+  vm: Vm,
   hosts: readonly HostCandidate[],
   demand: Demand,
   refused: readonly string[] = [],
@@ -208,7 +207,7 @@ async function withSeenPolicy({ owner, services, store }: Choosing, demand: Dema
 
 /** @throws ApiError NO_HOST_FOR_VM */
 export function chosenFor(
-  vm: VmEntity,
+  vm: Vm,
   choice: Choice,
   demand: Demand,
   refused: readonly string[] = [],
@@ -246,7 +245,7 @@ export async function loadsIn(store: Reader, clusterExtId: string): Promise<Load
 }
 
 /** The same, with the VMs on each host from which the VM is kept apart. */
-async function loadsFor(store: Reader, vm: VmEntity, { peerVmExtIds = new Set() }: Demand): Promise<Loads> {
+async function loadsFor(store: Reader, vm: Vm, { peerVmExtIds = new Set() }: Demand): Promise<Loads> {
   const clusterExtId = vm.cluster?.extId as string
   const loads = await loadsIn(store, clusterExtId)
   const held =
@@ -306,7 +305,7 @@ export async function candidatesOf(
 }
 
 /** For hosts that may run VMs from which a policy keeps the VM apart. */
-const demandAmongPeers = async ({ store, drivers }: Choosing, vm: VmEntity): Promise<Demand> => ({
+const demandAmongPeers = async ({ store, drivers }: Choosing, vm: Vm): Promise<Demand> => ({
   ...(await demandOf(store, vm)),
   peerVmExtIds: await antiAffinityPeers(store, drivers.hypervisor, vm),
 })
@@ -319,7 +318,7 @@ export interface Known {
   readonly hostAffinity?: HostAffinity
 }
 
-export async function demandOf(store: Reader, vm: VmEntity, known: Known = {}): Promise<Demand> {
+export async function demandOf(store: Reader, vm: Vm, known: Known = {}): Promise<Demand> {
   const switchExtIds = new Set<string>()
   for (const nic of vm.nics ?? []) {
     const subnet = await subnetOf(store, nic.networkInfo?.subnet?.extId)
@@ -349,5 +348,5 @@ export async function demandOf(store: Reader, vm: VmEntity, known: Known = {}): 
   }
 }
 
-const subnetOf = async (store: Reader, extId: string | undefined): Promise<EntityOf<typeof Subnet> | undefined> =>
+const subnetOf = async (store: Reader, extId: string | undefined): Promise<Subnet | undefined> =>
   extId === undefined ? undefined : store.get(Subnet, extId)

@@ -1,10 +1,9 @@
 /** The bridges of which a virtual switch consists, one on each of its hosts. Source: behaviour networking.md 1.18. */
-import type { EntityOf } from '@hyperplane/contract'
 import type { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { BridgeProgram, MulticastProgram } from '../../drivers/host-networking.ts'
 
-export type SwitchRow = EntityOf<typeof VirtualSwitch>
+export type SwitchRow = VirtualSwitch
 type SwitchCluster = SwitchRow['clusters'][number]
 export type SwitchHost = SwitchCluster['hosts'][number]
 

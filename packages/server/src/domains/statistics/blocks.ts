@@ -1,5 +1,4 @@
 /** I/O of volume groups, which VMs and external clients cause. Source: behaviour volumes-storage.md 1.7, 3. */
-import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
@@ -9,8 +8,6 @@ import { anyOf } from '../../odata/index.ts'
 import { withEffectiveFlash } from '../block-volumes/disks.ts'
 import type { ReadContext } from '../context.ts'
 import { storageHostsOf } from '../storage-space/capacity.ts'
-
-type DiskEntity = EntityOf<typeof VolumeDisk>
 
 export interface Blocks {
   readonly disks: readonly BlockDisk[]
@@ -38,7 +35,7 @@ export async function blocksOfCluster(ctx: ReadContext, clusterExtId: string): P
 }
 
 /** @param disks of one cluster */
-export async function blocksOf(ctx: ReadContext, clusterExtId: string, disks: readonly DiskEntity[]): Promise<Blocks> {
+export async function blocksOf(ctx: ReadContext, clusterExtId: string, disks: readonly VolumeDisk[]): Promise<Blocks> {
   const groupIds = [...new Set(disks.map(({ volumeGroupExtId }) => volumeGroupExtId as string))]
   const groups = new Map((await ctx.store.getMany(VolumeGroup, groupIds)).map((group) => [group.extId, group]))
   const usages = await ctx.drivers.blockStorage.usageOf(disks.map(({ extId }) => extId))

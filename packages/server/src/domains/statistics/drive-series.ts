@@ -2,7 +2,6 @@
  * Load and usage of one drive: its part of those of its host. Reads are spread over the working drives by the weight of
  * their tier, writes likewise, once for each copy. Source: behaviour clustermgmt.md 1.17, 3 (Statistics generator).
  */
-import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { DriveTier } from '../../drivers/drives.ts'
 import type { DriveState } from '../../drivers/telemetry.ts'
@@ -83,7 +82,7 @@ const series = /^disk(Base|Peak)?(.*)$/
 interface Measured {
   /** Id of the drive. */
   readonly extId: string
-  readonly host: EntityOf<typeof Host>
+  readonly host: Host
   readonly copies: number
   readonly names: readonly string[]
 }

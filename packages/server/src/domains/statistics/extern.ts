@@ -1,5 +1,4 @@
 /** Source: behaviour vmm.md 1.15, 3.8. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { defined } from '../../core/defined.ts'
@@ -7,15 +6,13 @@ import type { ReadContext } from '../context.ts'
 import { filled } from '../storage-space/written.ts'
 import type { Subject } from './series.ts'
 
-type ExternVmEntity = EntityOf<typeof ExternVm>
-
-export async function externSubjects(ctx: ReadContext, vms: readonly ExternVmEntity[]): Promise<Subject[]> {
+export async function externSubjects(ctx: ReadContext, vms: readonly ExternVm[]): Promise<Subject[]> {
   const clusters = await ctx.store.getMany(Cluster, [...new Set(vms.flatMap((vm) => vm.cluster?.extId ?? []))])
   const types = new Map(clusters.map(({ extId, config }) => [extId, config?.hypervisorTypes?.[0]]))
   return Promise.all(vms.map((vm) => subjectOf(ctx, vm, types.get(vm.cluster?.extId ?? '') ?? 'NULLHYPERVISOR')))
 }
 
-async function subjectOf(ctx: ReadContext, vm: ExternVmEntity, hypervisorType: string): Promise<Subject> {
+async function subjectOf(ctx: ReadContext, vm: ExternVm, hypervisorType: string): Promise<Subject> {
   const disks = vm.disks ?? []
   return {
     createdAt: 0,

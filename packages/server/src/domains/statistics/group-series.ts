@@ -1,5 +1,5 @@
 /** Figures of volume groups and their disks. Source: behaviour volumes-storage.md 1.7. */
-import type { AnyResource, EntityOf } from '@hyperplane/contract'
+import type { AnyResource } from '@hyperplane/contract'
 import type { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { applySelection } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
@@ -37,7 +37,7 @@ const readingsOfBucket = 10
 
 interface Measured {
   readonly clusterExtId: string
-  readonly disks: readonly EntityOf<typeof VolumeDisk>[]
+  readonly disks: readonly VolumeDisk[]
   readonly kind: AnyResource
   /** Milliseconds since 1970; no points before. */
   readonly since: number

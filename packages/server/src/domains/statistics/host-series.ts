@@ -1,5 +1,5 @@
 /** Cluster figures derive from sums over all hosts. Source: behaviour clustermgmt.md 1.17, 3 (Statistics generator). */
-import type { AnyResource, EntityOf } from '@hyperplane/contract'
+import type { AnyResource } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
@@ -88,9 +88,9 @@ const daysOfBounds = 7
 const bound = /^(.*)(Lower|Upper)Buf$/
 
 interface Measured {
-  readonly cluster: EntityOf<typeof Cluster>
+  readonly cluster: Cluster
   /** All hosts of the cluster, or one. */
-  readonly hosts: readonly EntityOf<typeof Host>[]
+  readonly hosts: readonly Host[]
   readonly extId: string
   readonly kind: AnyResource
   /** Score at a time in milliseconds since 1970. */

@@ -1,5 +1,4 @@
 /** Storage of hosts in the course of time. Source: behaviour clustermgmt.md 1.17. */
-import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { DriveState } from '../../drivers/telemetry.ts'
 import type { ReadContext } from '../context.ts'
@@ -7,8 +6,6 @@ import { hostsOf, usableBytes } from '../storage-space/capacity.ts'
 import { added, noData } from '../storage-space/stored-data.ts'
 import { noStorage, type StorageOfHosts } from './host-sums.ts'
 import { storageOver } from './storage-over.ts'
-
-type HostEntity = EntityOf<typeof Host>
 
 export interface DriveSums {
   /** Physical, without drives whose data is moving away. */
@@ -20,7 +17,7 @@ export interface DriveSums {
 /** Sums over the drives that worked, one for each time. */
 export async function driveSumsOf(
   { drivers }: Pick<ReadContext, 'drivers'>,
-  hosts: readonly HostEntity[],
+  hosts: readonly Host[],
   times: readonly number[],
 ): Promise<readonly DriveSums[]> {
   const lists = await Promise.all(hosts.map(({ extId }) => drivers.telemetry.readDrives(extId, times)))
@@ -40,7 +37,7 @@ const sumsOf = (states: readonly DriveState[]): DriveSums => ({
 export async function storageOfHosts(
   ctx: ReadContext,
   clusterExtId: string,
-  hosts: readonly HostEntity[],
+  hosts: readonly Host[],
   times: readonly number[],
 ): Promise<(time: number) => StorageOfHosts> {
   const members = await hostsOf(ctx.store, clusterExtId)

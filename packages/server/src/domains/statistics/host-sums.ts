@@ -1,4 +1,3 @@
-import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { HostReading, Telemetry } from '../../drivers/telemetry.ts'
 import { memoryOf, systemMemoryBytes } from '../scheduling/placement.ts'
@@ -54,7 +53,7 @@ interface Load {
  */
 export async function sumsOfHosts(
   telemetry: Telemetry,
-  hosts: readonly EntityOf<typeof Host>[],
+  hosts: readonly Host[],
   { subjects, blocks }: { readonly subjects: readonly Subject[]; readonly blocks: Blocks },
   times: readonly number[],
   storageAt: (time: number) => StorageOfHosts,
@@ -103,7 +102,7 @@ export async function sumsOfHosts(
 }
 
 /** Load counts up to the capacity of the host, because CPUs and memory may be overcommitted. */
-function withHost(sums: HostSums, host: EntityOf<typeof Host>, state: HostReading, load: Load): HostSums {
+function withHost(sums: HostSums, host: Host, state: HostReading, load: Load): HostSums {
   const { cpuCapacityHz = 0, memorySizeBytes = 0 } = host
   const systemHz = Math.floor((state.cpuPpm * cpuCapacityHz) / 1e6)
   const systemBytes = Math.floor(

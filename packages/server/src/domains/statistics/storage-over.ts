@@ -1,11 +1,10 @@
 /** Storage of a cluster in the course of time. Source: behaviour clustermgmt.md 1.17, 3 (Capacity). */
-import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import type { ReadContext } from '../context.ts'
 import { storageHostsOf } from '../storage-space/capacity.ts'
 import { added, type DataSums, noData, type StoredData, storedData, sumsOfData } from '../storage-space/stored-data.ts'
 
-export type Container = EntityOf<typeof StorageContainer>
+export type Container = StorageContainer
 
 export interface StorageOver {
   readonly containers: readonly Container[]

@@ -7,7 +7,6 @@
  * Source: behaviour clustermgmt.md 1.8, 1.9, 3 (Capacity).
  */
 
-import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -27,8 +26,6 @@ export interface CapacityContext {
 }
 
 type Counting = Pick<CapacityContext, 'store'> & { readonly drivers: Pick<Drivers, 'hardware'> }
-
-type Container = EntityOf<typeof StorageContainer>
 
 export interface ContainerUsage {
   /** Written by users; bytes that several disks share count for each of them. */
@@ -53,7 +50,7 @@ export const copiesOf = (container: { replicationFactor?: number }): number => c
 
 /** Bytes that the container takes, written or not. */
 export const physicallyReserved = (
-  container: Container,
+  container: StorageContainer,
   drivers: { readonly blockStorage: Pick<Drivers['blockStorage'], 'thickDisksIn'> },
 ): number =>
   Math.max(container.logicalExplicitReservedCapacityBytes ?? 0, implicitlyReserved(container.extId, drivers)) *
@@ -80,7 +77,7 @@ export function hostCapacity(
 
 export const isWorking = ({ isInPool, fault }: Drive): boolean => isInPool && fault === undefined
 
-export async function hostsOf(store: Reader, clusterExtId: string): Promise<EntityOf<typeof Host>[]> {
+export async function hostsOf(store: Reader, clusterExtId: string): Promise<Host[]> {
   return store.findWhere(Host, { 'cluster/uuid': clusterExtId })
 }
 
@@ -88,12 +85,12 @@ export async function hostsOf(store: Reader, clusterExtId: string): Promise<Enti
 export const storesData = ({ hostType }: { readonly hostType?: unknown }): boolean => hostType !== 'COMPUTE_ONLY'
 
 export const isInService = (
-  { extId, maintenanceState = 'normal' }: Pick<EntityOf<typeof Host>, 'extId' | 'maintenanceState'>,
+  { extId, maintenanceState = 'normal' }: Pick<Host, 'extId' | 'maintenanceState'>,
   hardware: Pick<Drivers['hardware'], 'isHostUp'>,
 ): boolean => maintenanceState === 'normal' && hardware.isHostUp(extId)
 
 /** They have controller VMs, and their drives are the pool. */
-export const storageHostsOf = async (store: Reader, clusterExtId: string): Promise<EntityOf<typeof Host>[]> =>
+export const storageHostsOf = async (store: Reader, clusterExtId: string): Promise<Host[]> =>
   (await hostsOf(store, clusterExtId)).filter(storesData)
 
 export async function poolCapacity({ store, drivers }: Counting, clusterExtId: string): Promise<number> {
@@ -144,7 +141,7 @@ export async function usedBytes(ctx: CapacityContext, clusterExtId: string): Pro
 }
 
 /** Logical bytes that can still be written to the container. */
-export function containerFree(pool: PoolUsage, container: Container): number {
+export function containerFree(pool: PoolUsage, container: StorageContainer): number {
   const { physicalBytes, reservedBytes } = pool.containers.get(container.extId) ?? {
     physicalBytes: 0,
     reservedBytes: 0,
@@ -157,12 +154,12 @@ export function containerFree(pool: PoolUsage, container: Container): number {
 }
 
 /** The default container stores the backups of domain managers. */
-export async function backupContainerOf(store: Reader, clusterExtId: string): Promise<Container | undefined> {
+export async function backupContainerOf(store: Reader, clusterExtId: string): Promise<StorageContainer | undefined> {
   return backupContainerAmong(await store.findWhere(StorageContainer, { clusterExtId }))
 }
 
 /** Free space does not limit a thin disk. */
-export function largestDisk(capacityBytes: number, container: Container): number {
+export function largestDisk(capacityBytes: number, container: StorageContainer): number {
   const whole = Math.floor(capacityBytes / copiesOf(container))
   return Math.min(whole, container.logicalAdvertisedCapacityBytes ?? whole)
 }
@@ -170,7 +167,7 @@ export function largestDisk(capacityBytes: number, container: Container): number
 /** The largest thin disk that can be created now; 0 while the container is full. */
 export async function roomForDisk(
   ctx: Counting & { readonly drivers: Pick<Drivers, 'hypervisor'> },
-  container: Container,
+  container: StorageContainer,
 ): Promise<number> {
   if (container.clusterExtId === undefined || ctx.drivers.hypervisor.fullContainers().includes(container.extId))
     return 0
@@ -184,11 +181,7 @@ export async function hasRoom(ctx: CapacityContext, containerExtId: string, byte
 }
 
 /** Logical bytes that remain when the largest hosts fail, as many as the redundancy factor allows. */
-export function faultTolerantCapacity(
-  cluster: EntityOf<typeof Cluster>,
-  hosts: readonly EntityOf<typeof Host>[],
-  hardware: Drivers['hardware'],
-): number {
+export function faultTolerantCapacity(cluster: Cluster, hosts: readonly Host[], hardware: Drivers['hardware']): number {
   const factor = cluster.config?.redundancyFactor ?? 2
   const remaining = hosts.map((host) => hostCapacity(host, hardware)).sort((a, b) => a - b)
   const kept = hosts.length > factor - 1 ? remaining.slice(0, remaining.length - (factor - 1)) : remaining

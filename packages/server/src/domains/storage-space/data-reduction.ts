@@ -3,13 +3,11 @@
  * written, whichever is later. Source: behaviour clustermgmt.md 1.9, 3 (Capacity).
  */
 
-import type { EntityOf } from '@hyperplane/contract'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { drawsFrom } from '../../core/ids/draws.ts'
 import { parseTime } from '../../core/time/clock.ts'
 
-type Container = EntityOf<typeof StorageContainer>
-type Since = NonNullable<Container['reductionsSince']>
+type Since = NonNullable<StorageContainer['reductionsSince']>
 
 export interface Data {
   /** Seed of the ratios, so that data keeps its ratios. */
@@ -39,7 +37,7 @@ export const physicalBytes = (...of: Parameters<typeof reduced>): number => redu
 
 /** All copies, after one reduction after the other. */
 export function reduced(
-  container: Container,
+  container: StorageContainer,
   around: { readonly hosts: number; readonly now: number },
   data: Data,
 ): Record<'compressedBytes' | 'copiedBytes' | 'dedupedBytes' | 'physicalBytes', number> {
@@ -91,8 +89,8 @@ const ratio = (range: { least: number; most: number; hours: number }, seed: stri
 
 /** Start of each enabled reduction: `now`, unless it was enabled before. */
 export function reductionsSince(
-  container: Pick<Container, 'isCompressionEnabled' | 'onDiskDedup' | 'erasureCode'>,
-  stored: Container | undefined,
+  container: Pick<StorageContainer, 'isCompressionEnabled' | 'onDiskDedup' | 'erasureCode'>,
+  stored: StorageContainer | undefined,
   now: string,
 ): Since {
   const before = stored === undefined ? {} : reductionsOf(stored)
@@ -104,7 +102,7 @@ export function reductionsSince(
 }
 
 const reductionsOf = (
-  container: Pick<Container, 'isCompressionEnabled' | 'onDiskDedup' | 'erasureCode'>,
+  container: Pick<StorageContainer, 'isCompressionEnabled' | 'onDiskDedup' | 'erasureCode'>,
 ): { [N in keyof Since]?: true } => ({
   ...(container.isCompressionEnabled === true ? { compression: true } : {}),
   ...(container.onDiskDedup === 'POST_PROCESS' ? { deduplication: true } : {}),

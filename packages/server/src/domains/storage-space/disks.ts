@@ -22,7 +22,7 @@ export async function forgetDisks(store: Transaction, hostExtId: string): Promis
   for (const { extId } of await store.findWhere(Disk, { nodeExtId: hostExtId })) await store.remove(Disk, extId)
 }
 
-function diskOf(host: EntityOf<typeof Host>, hostNumber: number, drive: Drive): DiskRow {
+function diskOf(host: Host, hostNumber: number, drive: Drive): DiskRow {
   const { uuid: clusterExtId, name: clusterName } = host.cluster
   return {
     extId: drive.extId,

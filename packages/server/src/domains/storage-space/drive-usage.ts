@@ -1,5 +1,4 @@
 /** Distribution of the data of a storage pool over its drives. Source: behaviour clustermgmt.md 1.8, 3 (Capacity). */
-import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { type Drive, type Evacuation, shareAt } from '../../drivers/drives.ts'
@@ -33,10 +32,7 @@ export function partOf(drive: Drive, drives: readonly Drive[], at: number): numb
 }
 
 /** Working drives of the hosts that are up. */
-export const workingDrives = (
-  hardware: Drivers['hardware'],
-  hosts: readonly EntityOf<typeof Host>[],
-): readonly Drive[] =>
+export const workingDrives = (hardware: Drivers['hardware'], hosts: readonly Host[]): readonly Drive[] =>
   hosts
     .filter(({ extId }) => hardware.isHostUp(extId))
     .flatMap(({ extId }) => hardware.drivesOf(extId))

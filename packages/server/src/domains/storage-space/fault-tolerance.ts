@@ -3,17 +3,13 @@
  * domains, so a domain counts as failed until its data has been copied from the others. Source: behaviour
  * clustermgmt.md 1.2, 1.4, 3 (Fault tolerance).
  */
-import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Drive } from '../../drivers/drives.ts'
 import { type CapacityContext, hostCapacity, isWorking, usableBytes, usedBytes } from './capacity.ts'
 
-type HostRow = EntityOf<typeof Host>
-type Level = NonNullable<
-  NonNullable<NonNullable<EntityOf<typeof Cluster>['config']>['faultToleranceState']>['domainAwarenessLevel']
->
+type Level = NonNullable<NonNullable<NonNullable<Cluster['config']>['faultToleranceState']>['domainAwarenessLevel']>
 
 /** Each host that is up copies at this rate after a loss. */
 export const copiedBytesPerSecond = 400 * 1024 ** 2
@@ -32,7 +28,7 @@ interface Loss {
 export const defaultAwareness = (hosts: readonly unknown[]): Level => (hosts.length === 1 ? 'DISK' : 'NODE')
 
 /** A block whose rack has no name counts as a rack of its own. */
-export const blockOrRackOf = (host: HostRow, level: 'BLOCK' | 'RACK'): string =>
+export const blockOrRackOf = (host: Host, level: 'BLOCK' | 'RACK'): string =>
   (level === 'RACK' ? host.rackName : undefined) ?? host.blockSerial ?? host.extId
 
 /**
@@ -41,8 +37,8 @@ export const blockOrRackOf = (host: HostRow, level: 'BLOCK' | 'RACK'): string =>
  */
 export async function currentFaultTolerance(
   ctx: ToleranceContext,
-  cluster: EntityOf<typeof Cluster>,
-  hosts: readonly HostRow[],
+  cluster: Cluster,
+  hosts: readonly Host[],
 ): Promise<number> {
   const factor = cluster.config?.redundancyFactor ?? 2
   const copies = Math.min(factor, cluster.achievedRedundancyFactor ?? factor)
@@ -87,17 +83,17 @@ function hasRoom(left: readonly number[], copies: number, used: number, gone: nu
 
 type Hardware = Drivers['hardware']
 
-const isServing = (hardware: Hardware, host: HostRow): boolean =>
+const isServing = (hardware: Hardware, host: Host): boolean =>
   hardware.isHostUp(host.extId) &&
   (host.maintenanceState ?? 'normal') === 'normal' &&
   hardware.controllerVm(host.extId).isRunning
 
-function domainOf(host: HostRow, drive: Drive, level: Level): string {
+function domainOf(host: Host, drive: Drive, level: Level): string {
   if (level === 'DISK') return drive.extId
   return level === 'NODE' ? host.extId : blockOrRackOf(host, level)
 }
 
-function lossesOf(hardware: Hardware, host: HostRow, level: Level): readonly Loss[] {
+function lossesOf(hardware: Hardware, host: Host, level: Level): readonly Loss[] {
   const drives = hardware.drivesOf(host.extId).filter(({ isInPool }) => isInPool)
   const { isUp, silentSince } = hardware.conditionOf(host.extId)
   if (!isServing(hardware, host)) {
@@ -118,7 +114,7 @@ function lossesOf(hardware: Hardware, host: HostRow, level: Level): readonly Los
 }
 
 /** Working bytes of each domain. */
-function remaining(hardware: Hardware, hosts: readonly HostRow[], level: Level): ReadonlyMap<string, number> {
+function remaining(hardware: Hardware, hosts: readonly Host[], level: Level): ReadonlyMap<string, number> {
   const bytes = new Map<string, number>()
   const add = (domain: string, some: number): void => void bytes.set(domain, (bytes.get(domain) ?? 0) + some)
   for (const host of hosts.filter((each) => isServing(hardware, each))) {

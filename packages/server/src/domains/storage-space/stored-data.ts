@@ -1,5 +1,4 @@
 /** Everything that takes space in the storage containers of a cluster. Source: behaviour clustermgmt.md 3 (Capacity). */
-import type { EntityOf } from '@hyperplane/contract'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { Image } from '@hyperplane/contract/vmm/content/image'
@@ -16,8 +15,6 @@ import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
 import { type Data, reduced } from './data-reduction.ts'
 import { filled, fillOf, writtenTo } from './written.ts'
-
-type Container = EntityOf<typeof StorageContainer>
 
 /** Times are milliseconds since 1970. */
 export interface StoredData extends Data {
@@ -46,7 +43,7 @@ export const imageContainerName = 'SelfServiceContainer'
 export async function storedData(
   ctx: DataContext,
   clusterExtId: string,
-  containers: readonly Container[],
+  containers: readonly StorageContainer[],
   time: number,
 ): Promise<readonly StoredData[]> {
   const { hypervisor, externalHypervisor } = ctx.drivers
@@ -126,7 +123,7 @@ function dataOf({ containerExtId, ownBytes, disks = 1, snapshots = 0 }: Layer) {
   }
 }
 
-async function volumeDisks({ store, drivers }: DataContext, containers: readonly Container[], time: number) {
+async function volumeDisks({ store, drivers }: DataContext, containers: readonly StorageContainer[], time: number) {
   const data: StoredData[] = []
   for (const container of containers) {
     const filter = equals(pathOf(VolumeDisk, 'storageContainerId'), container.extId)
@@ -160,7 +157,11 @@ async function volumeDisks({ store, drivers }: DataContext, containers: readonly
 }
 
 /** Files are not compressed: those of others, backups of managers, images and OVAs. */
-async function files(ctx: DataContext, clusterExtId: string, containers: readonly Container[]): Promise<StoredData[]> {
+async function files(
+  ctx: DataContext,
+  clusterExtId: string,
+  containers: readonly StorageContainer[],
+): Promise<StoredData[]> {
   const { store, drivers } = ctx
   const file = (extId: string, containerExtId: string, bytes: number, createTime?: string): StoredData => ({
     ...{ extId, containerExtId, logicalBytes: bytes, uniqueBytes: bytes, isIncompressible: true },
@@ -181,7 +182,7 @@ async function files(ctx: DataContext, clusterExtId: string, containers: readonl
   return data
 }
 
-export function backupContainerAmong(containers: readonly Container[]): Container | undefined {
+export function backupContainerAmong(containers: readonly StorageContainer[]): StorageContainer | undefined {
   const usable = containers.filter((one) => one.isInternal !== true && one.isMarkedForRemoval !== true)
   return usable.find(({ name }) => name.startsWith('default-container')) ?? usable[0]
 }
@@ -212,7 +213,7 @@ export const noData: DataSums = {
 }
 
 export const sumsOfData = (
-  container: Container,
+  container: StorageContainer,
   around: { readonly hosts: number; readonly now: number },
   data: StoredData,
 ): DataSums => {
@@ -238,14 +239,14 @@ export function added(a: DataSums, b: DataSums): DataSums {
 export async function sumsOfContainers(
   ctx: DataContext,
   clusterExtId: string,
-  containers: readonly Container[],
+  containers: readonly StorageContainer[],
   around: { readonly hosts: number; readonly now: number },
 ): Promise<ReadonlyMap<string, DataSums>> {
   const byId = new Map(containers.map((container) => [container.extId, container]))
   const sums = new Map<string, DataSums>()
   for (const data of await storedData(ctx, clusterExtId, containers, around.now)) {
     const { containerExtId } = data
-    const own = sumsOfData(byId.get(containerExtId) as Container, around, data)
+    const own = sumsOfData(byId.get(containerExtId) as StorageContainer, around, data)
     sums.set(containerExtId, added(sums.get(containerExtId) ?? noData, own))
   }
   return sums

@@ -1,5 +1,4 @@
 /** How guests fill their disks. Source: behaviour clustermgmt.md 3 (Capacity). */
-import type { EntityOf } from '@hyperplane/contract'
 import type { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { parseTime } from '../../core/time/clock.ts'
 
@@ -13,14 +12,13 @@ export function filled(sizeBytes: number, ageMillis = Number.POSITIVE_INFINITY):
   return Math.floor((Math.floor((sizeBytes * fullPercent) / 100) / 10_000) * Math.round(share))
 }
 
-type VmEntity = EntityOf<typeof Vm>
-type DiskEntity = NonNullable<VmEntity['disks']>[number]
+type DiskEntity = NonNullable<Vm['disks']>[number]
 
-export const fillOf = ({ diskFills = [] }: VmEntity, { extId }: DiskEntity) =>
+export const fillOf = ({ diskFills = [] }: Vm, { extId }: DiskEntity) =>
   diskFills.find(({ diskExtId }) => diskExtId === extId)
 
 /** Bytes that the guest has written to its disk. @param at milliseconds since 1970 */
-export function writtenTo(vm: VmEntity, disk: DiskEntity, at: number): number {
+export function writtenTo(vm: Vm, disk: DiskEntity, at: number): number {
   const sizeBytes = (disk.backingInfo as { diskSizeBytes?: number } | undefined)?.diskSizeBytes ?? 0
   const { since, writtenBytes } = fillOf(vm, disk) ?? { since: vm.createTime, writtenBytes: 0 }
   const start = since === undefined ? undefined : parseTime(since)

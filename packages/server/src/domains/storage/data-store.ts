@@ -1,5 +1,4 @@
 /** Datastores of clustermgmt in an older shape. Source: behaviour volumes-storage.md 1.8. */
-import type { EntityOf } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { dataStoreOperations } from '@hyperplane/contract/storage/data-store'
@@ -9,8 +8,6 @@ import { startMount, startUnmount } from '../containers/datastores.ts'
 import { withSpace } from '../containers/views.ts'
 import { implement, type WriteContext } from '../context.ts'
 import { containerNumber, hostNumber, hostWithNumber } from './older-numbers.ts'
-
-type Container = EntityOf<typeof StorageContainer>
 
 export const dataStore = implement(dataStoreOperations, {
   async getDataStores(ctx, request) {
@@ -49,7 +46,7 @@ export const dataStore = implement(dataStoreOperations, {
 /** No hosts in both lists means all hosts. @throws ApiError 404 for unknown numbers */
 async function united(
   ctx: WriteContext,
-  container: Container,
+  container: StorageContainer,
   numbers: readonly string[] = [],
   extIds: readonly string[] = [],
 ): Promise<readonly string[]> {
@@ -57,7 +54,7 @@ async function united(
   const unknown = []
   for (const [index, number] of numbers.entries()) {
     const extId = await hostWithNumber(ctx.store, container.clusterExtId as string, number)
-    if (extId === undefined) unknown.push(notFound(undefined, 'host of this cluster', number, `nodeIds[${index}]`))
+    if (extId === undefined) unknown.push(notFound('host of this cluster', number, `nodeIds[${index}]`))
     else found.add(extId)
   }
   refuseAll(unknown)

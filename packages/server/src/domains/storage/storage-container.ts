@@ -1,5 +1,4 @@
 /** Containers of clustermgmt in an older shape. Source: behaviour volumes-storage.md 1.8. */
-import type { EntityOf } from '@hyperplane/contract'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { storageContainerOperations } from '@hyperplane/contract/storage/storage-container'
 import { ApiError } from '../../core/api-error.ts'
@@ -17,8 +16,6 @@ import { legacyFields, newerBody, type Older, olderContainer } from './container
 import { containerNumber } from './older-numbers.ts'
 import { clampedList } from './paging.ts'
 
-type Container = EntityOf<typeof StorageContainer>
-
 export const storageContainer = implement(
   storageContainerOperations,
   {
@@ -31,7 +28,7 @@ export const storageContainer = implement(
 
     async getStorageContainerByExtId(ctx) {
       const [container] = await withCapacity(ctx, [ctx.target])
-      return shown(ctx, container as Container)
+      return shown(ctx, container as StorageContainer)
     },
 
     addStorageContainerForCluster: (ctx, { body, headers }) =>
@@ -69,11 +66,11 @@ const defaults = {
   isInternal: false,
 } as const
 
-const shown = async (ctx: ReadContext, container: Container): Promise<Older> =>
+const shown = async (ctx: ReadContext, container: StorageContainer): Promise<Older> =>
   olderContainer(container, await containerNumber(ctx.store, container.extId))
 
 /** Checked here, because the pipeline compares immutable fields by name and this one is stored under another name. */
-function requireSameHost({ affinityHostExtId: expected }: Container, { affinityHostUuid: found }: Older): void {
+function requireSameHost({ affinityHostExtId: expected }: StorageContainer, { affinityHostUuid: found }: Older): void {
   if (found === undefined || found === expected) return
   throw new ApiError('IMMUTABLE_ATTRIBUTE', {
     attributePath: 'affinityHostUuid',

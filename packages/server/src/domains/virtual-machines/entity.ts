@@ -1,8 +1,8 @@
-import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { BodyOf } from '@hyperplane/contract'
 import type { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { hasVirtualFunction } from './virtual-functions.ts'
 
-export type VmEntity = EntityOf<typeof Vm>
+export type VmEntity = Vm
 export type VmBody = BodyOf<typeof Vm>
 export type DiskEntity = NonNullable<VmEntity['disks']>[number]
 export type CdRomEntity = NonNullable<VmEntity['cdRoms']>[number]

@@ -1,5 +1,6 @@
 /** Where networking, which migrates NICs to other subnets, and vmm meet. Source: behaviour networking.md 1.4. */
-import { taskNamed } from '../../core/tasks/define-task.ts'
+
+import { taskNamed } from '../context.ts'
 
 export interface VnicMigration {
   readonly vmExtId: string

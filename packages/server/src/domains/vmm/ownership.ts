@@ -8,11 +8,9 @@ import { Category } from '@hyperplane/contract/platform/category'
 import type { AssociateVmCategoriesParams } from '@hyperplane/contract/vmm/vm/actions'
 import { ApiError } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
-import { notFound } from '../../core/standard.ts'
-import type { RecordContext, TaskDefinition, TaskOptions } from '../../core/tasks/define-task.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
+import { rowWithId } from '../../core/standard.ts'
 import type { Reader } from '../../store/store.ts'
-import { defineTask, type WriteContext } from '../context.ts'
+import { defineTask, type RecordContext, type TaskDefinition, type TaskOptions, type WriteContext } from '../context.ts'
 import { idsOf } from '../scheduling/policy-selection.ts'
 import { fault } from '../virtual-machines/fault.ts'
 
@@ -50,8 +48,8 @@ export interface OwnedKind<V extends OwnedVm> {
   readonly admit: (ctx: WriteContext, vm: V) => Promise<V>
   readonly taskOf: (operation: string, vm: V) => TaskOptions
   readonly present: (store: Reader, vmExtId: string) => Promise<V>
-  readonly change: (ctx: RecordContext<Drivers>, vmExtId: string, changes: Changes) => Promise<void>
-  readonly endUnchanged: (ctx: RecordContext<Drivers>, input: OfVm) => Promise<void>
+  readonly change: (ctx: RecordContext, vmExtId: string, changes: Changes) => Promise<void>
+  readonly endUnchanged: (ctx: RecordContext, input: OfVm) => Promise<void>
 }
 
 export const ownerFaults = ({ owner }: OwnerBody): ApiError[] =>
@@ -71,14 +69,12 @@ export function ownershipOf<V extends OwnedVm>(kind: OwnedKind<V>) {
     kind,
     taskNames.assignOwner,
     async ({ store }, _, [extId = ''], entityType = 'USER') => {
-      if ((await store.get(User, extId)) === undefined) throw notFound(User, User.kind, extId, 'owner/extId')
+      await rowWithId(store, User, extId, 'owner/extId')
       return { ownerExtId: extId, entityType }
     },
   )
   const associate = inOneStep(kind, taskNames.associate, async ({ store }, vm, extIds) => {
-    for (const extId of extIds)
-      if ((await store.get(Category, extId)) === undefined)
-        throw notFound(Category, Category.kind, extId, 'categories/extId')
+    for (const extId of extIds) await rowWithId(store, Category, extId, 'categories/extId')
     return { categories: withCategories(vm, extIds) }
   })
   const disassociate = inOneStep(kind, taskNames.disassociate, async (_, vm, extIds) => {
@@ -125,8 +121,8 @@ export function ownershipOf<V extends OwnedVm>(kind: OwnedKind<V>) {
 function inOneStep<V extends OwnedVm>(
   { present, change, endUnchanged }: OwnedKind<V>,
   name: string,
-  changesOf: (ctx: RecordContext<Drivers>, vm: V, extIds: readonly string[], entityType?: 'USER') => Promise<Changes>,
-): TaskDefinition<Drivers, Changing> {
+  changesOf: (ctx: RecordContext, vm: V, extIds: readonly string[], entityType?: 'USER') => Promise<Changes>,
+): TaskDefinition<Changing> {
   return defineTask<Changing>({
     name,
     steps: [

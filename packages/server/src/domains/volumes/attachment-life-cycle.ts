@@ -2,8 +2,8 @@
  * Attach and detach of a volume group, for VMs and for external clients: the request claims the attachment, a task
  * connects or disconnects the consumer. Source: behaviour volumes-storage.md 1.1.
  */
+import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import type { TaskStarted } from '../../core/handlers.ts'
-import type { AffectedEntity } from '../../core/tasks/define-task.ts'
 import {
   type Attachment,
   type Group,
@@ -13,8 +13,15 @@ import {
   requireMade,
   touchEnds,
 } from '../block-volumes/attachments.ts'
-import { affected, requireUsable } from '../block-volumes/groups.ts'
-import { defineTask, type RecordContext, type StepContext, type WriteContext } from '../context.ts'
+import { requireUsable } from '../block-volumes/groups.ts'
+import {
+  type AffectedEntity,
+  affected,
+  defineTask,
+  type RecordContext,
+  type StepContext,
+  type WriteContext,
+} from '../context.ts'
 
 type Act = (ctx: StepContext, attachment: Attachment) => Promise<unknown>
 type Write = (ctx: RecordContext, attachment: Attachment) => Promise<void>
@@ -47,7 +54,7 @@ export function attachmentLifeCycle<C extends { readonly extId: string }>(kind: 
   const attachTask = attachTaskOf(kind)
   const detachTask = detachTaskOf(kind)
   const about = (group: Group, consumer: C) => ({
-    affected: [kind.affected(consumer), affected(group)],
+    affected: [kind.affected(consumer), affected(VolumeGroup, group)],
     clusterExtIds: [group.clusterReference],
   })
   return {
@@ -102,7 +109,7 @@ const attachTaskOf = (kind: Steps) =>
         run: (ctx, { attachment }) => kind.connect(ctx, attachment),
         undo: async (ctx, { attachment }) => void (await kind.disconnect(ctx, attachment)),
       },
-      { name: 'record', progress: 100, record: (ctx, { attachment }) => kind.attached(ctx, attachment) },
+      { name: 'record', record: (ctx, { attachment }) => kind.attached(ctx, attachment) },
     ],
     onUndone: (ctx, { attachment }) => kind.abandoned(ctx, attachment),
   })
@@ -125,6 +132,6 @@ const detachTaskOf = (kind: Steps) =>
         record: async (ctx, _, output) => kind.disconnected?.(ctx, output),
         undo: async (ctx, { attachment }) => void (await kind.connect(ctx, attachment)),
       },
-      { name: 'record', progress: 100, record: (ctx, { attachment }) => kind.detached(ctx, attachment) },
+      { name: 'record', record: (ctx, { attachment }) => kind.detached(ctx, attachment) },
     ],
   })

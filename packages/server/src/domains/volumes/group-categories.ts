@@ -60,7 +60,6 @@ const tasks = {
     steps: [
       {
         name: 'associate',
-        progress: 100,
         record: async (ctx, { groupExtId, categoryIds }) => {
           for (const extId of categoryIds) await rowWithId(ctx.store, Category, extId, 'categories')
           const group = await rowWithId(ctx.store, VolumeGroup, groupExtId)
@@ -74,7 +73,6 @@ const tasks = {
     steps: [
       {
         name: 'disassociate',
-        progress: 100,
         record: async (ctx, { groupExtId, categoryIds }) => {
           const group = await ctx.store.get(VolumeGroup, groupExtId)
           const remaining = (group?.categoryIds ?? []).filter((extId) => !categoryIds.includes(extId))

@@ -7,10 +7,9 @@ import { ApiError, invalid } from '../../core/api-error.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { created } from '../../core/updates.ts'
 import type { Group } from '../block-volumes/attachments.ts'
-import { affectedDisk } from '../block-volumes/disks.ts'
-import { affected, requireWritable } from '../block-volumes/groups.ts'
+import { requireWritable } from '../block-volumes/groups.ts'
 import { isManager } from '../containers/storage-containers.ts'
-import { defineTask, type WriteContext } from '../context.ts'
+import { affected, defineTask, type WriteContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
 import { accessAfter, namingAfter, newGroupFaults } from './group-rules.ts'
 import { targetOf } from './group-target.ts'
@@ -69,7 +68,7 @@ export async function createGroup(ctx: WriteContext, body: BodyOf<typeof VolumeG
   const task = await ctx.startTask(makeGroup, input, {
     operation: 'VolumeGroupCreate',
     description: 'Create Volume Group',
-    affected: [affected(group), ...planned.map(({ disk }) => affectedDisk(disk))],
+    affected: [affected(VolumeGroup, group), ...planned.map(({ disk }) => affected(VolumeDisk, { extId: disk.extId }))],
     clusterExtIds: [body.clusterReference],
   })
   return { ...task, created: extId }
@@ -114,7 +113,6 @@ export const makeGroup = defineTask<Creation>({
     },
     {
       name: 'publish',
-      progress: 100,
       record: async (ctx, { groupExtId, disks }) => {
         await ctx.store.publish(VolumeGroup, groupExtId)
         for (const { diskExtId } of disks) {

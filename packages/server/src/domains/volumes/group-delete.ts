@@ -57,7 +57,7 @@ export const removeGroup = defineTask<Removal>({
         await removePoints(ctx.store, await pointsOf(ctx.store, groupExtId))
       },
     },
-    { name: 'remove row', progress: 100, record: (ctx, { groupExtId }) => ctx.store.remove(VolumeGroup, groupExtId) },
+    { name: 'remove row', record: (ctx, { groupExtId }) => ctx.store.remove(VolumeGroup, groupExtId) },
   ],
   onUndone: async (ctx, { groupExtId }) => {
     await ctx.store.update(VolumeGroup, groupExtId, { isDeleting: undefined })

@@ -124,7 +124,6 @@ export const revertVolumeGroup = defineTask<Revert>({
     },
     {
       name: 'start hydration',
-      progress: 100,
       run: (ctx, { groupExtId }) => ctx.drivers.blockStorage.startHydration(groupExtId),
       undo: (ctx, { groupExtId }) => ctx.drivers.blockStorage.stopHydration(groupExtId),
       record: async (ctx, { groupExtId, safetyExtId }) => {
@@ -145,7 +144,7 @@ async function requirePointOf(ctx: WriteContext, group: Group, pointExtId: strin
   const point = await pointOf(ctx.store, pointExtId)
   const owner = point === undefined ? undefined : await ctx.store.get(VolumeGroup, point.volumeGroupExtId)
   if (owner === undefined || !(await mayRefer(ctx, VolumeGroup, owner)))
-    throw notFound(VolumeGroupRecoveryPoint, VolumeGroupRecoveryPoint.kind, pointExtId, attribute)
+    throw notFound(VolumeGroupRecoveryPoint, pointExtId, attribute)
   if (owner.extId === group.extId) return
   const given = { recoveryPointExtId: pointExtId, name: group.name }
   throw new ApiError('RECOVERY_POINT_OF_ANOTHER_GROUP', given, { extra: { attributePath: attribute } })
@@ -165,8 +164,7 @@ async function requireIdle({ store, drivers }: Acting, group: Group): Promise<vo
 
 async function pointWith(store: Reader, extId: string): Promise<Point> {
   const point = await pointOf(store, extId)
-  if (point === undefined)
-    throw notFound(VolumeGroupRecoveryPoint, VolumeGroupRecoveryPoint.kind, extId, 'volumeGroupRecoveryPointExtId')
+  if (point === undefined) throw notFound(VolumeGroupRecoveryPoint, extId, 'volumeGroupRecoveryPointExtId')
   return point
 }
 

@@ -61,7 +61,6 @@ export const changeGroup = defineTask<Change>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { groupExtId, body }) => {
         const next = await groupAfter(ctx, await rowWithId(ctx.store, VolumeGroup, groupExtId), body)
         await ctx.store.replace(VolumeGroup, next)

@@ -6,9 +6,7 @@ import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
 import { formatAddress, parseAddress } from '../../core/ip-address.ts'
 import { formatTime } from '../../core/time/clock.ts'
-import type { ScheduleContext } from '../../core/time/schedules.ts'
 import { created } from '../../core/updates.ts'
-import type { Drivers } from '../../drivers/drivers.ts'
 import {
   abandon,
   type ClientEntity,
@@ -27,7 +25,7 @@ import {
   mutualFaults,
   secretFaults,
 } from '../block-volumes/iscsi-clients.ts'
-import type { WriteContext } from '../context.ts'
+import type { ScheduleContext, WriteContext } from '../context.ts'
 import { attachmentLifeCycle } from './attachment-life-cycle.ts'
 import { claimClient, requireOneCluster } from './external-clients.ts'
 
@@ -159,7 +157,7 @@ function called({ extId, iscsiInitiatorName }: ClientEntity): string {
   return `The iSCSI client "${iscsiInitiatorName ?? extId}"`
 }
 
-export async function removeUnused({ store, clock }: ScheduleContext<Drivers>): Promise<void> {
+export async function removeUnused({ store, clock }: ScheduleContext): Promise<void> {
   const before = formatTime(clock.now() - unusedRetentionMillis)
   await store.transaction(async (transaction) => {
     for (const client of await transaction.find(IscsiClient)) {

@@ -1,5 +1,5 @@
 /** Disks that are created with their group or later. Source: behaviour volumes-storage.md 1.3. */
-import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { BodyOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -27,7 +27,7 @@ export interface PlannedDisk {
 }
 
 export interface Place {
-  readonly cluster: EntityOf<typeof Cluster>
+  readonly cluster: Cluster
   readonly groupExtId: string
   readonly groupName: string
   /** Path of a disk in the body: empty, or with a slash at the end. */
@@ -35,7 +35,7 @@ export interface Place {
 }
 
 interface Origin {
-  readonly container: EntityOf<typeof StorageContainer>
+  readonly container: StorageContainer
   readonly source?: BlockSource
   readonly sourceBytes?: number
 }
@@ -126,7 +126,7 @@ async function originOf(ctx: WriteContext, body: DiskBody, place: Place, path: s
     case 'STORAGE_CONTAINER': {
       const container = await ctx.store.get(StorageContainer, extId)
       if (container === undefined || !(await mayRefer(ctx, StorageContainer, container))) {
-        throw notFound(StorageContainer, StorageContainer.kind, extId, path)
+        throw notFound(StorageContainer, extId, path)
       }
       return { container: await usable(ctx.store, container.extId, place, path) }
     }
@@ -134,7 +134,7 @@ async function originOf(ctx: WriteContext, body: DiskBody, place: Place, path: s
       const disk = await ctx.store.get(VolumeDisk, extId)
       const group = disk === undefined ? undefined : await ctx.store.get(VolumeGroup, disk.volumeGroupExtId as string)
       if (disk === undefined || group === undefined || !(await mayRefer(ctx, VolumeGroup, group))) {
-        throw notFound(VolumeDisk, VolumeDisk.kind, extId, path)
+        throw notFound(VolumeDisk, extId, path)
       }
       const container = await usable(ctx.store, disk.storageContainerId as string, place, path)
       return { container, source: { kind: 'volumeDisk', extId }, sourceBytes: disk.diskSizeBytes ?? 0 }
@@ -143,7 +143,7 @@ async function originOf(ctx: WriteContext, body: DiskBody, place: Place, path: s
       const [vm] = await ctx.store.find(Vm, { filter: equals(pathOf(Vm, 'disks/extId'), extId), limit: 1 })
       const backing = vm?.disks?.find((disk) => disk.extId === extId)?.backingInfo as VmDiskBacking | undefined
       if (vm === undefined || backing?.storageContainer?.extId === undefined || !(await mayRefer(ctx, Vm, vm))) {
-        throw notFound(VolumeDisk, 'VM disk', extId, path)
+        throw notFound(VolumeDisk, extId, path)
       }
       const container = await usable(ctx.store, backing.storageContainer.extId, place, path)
       return { container, source: { kind: 'vmDisk', extId }, sourceBytes: backing.diskSizeBytes ?? 0 }

@@ -1,5 +1,4 @@
 /** Source: behaviour volumes-storage.md 1.4. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VmAttachment, vmAttachmentOperations } from '@hyperplane/contract/volumes/vm-attachment'
 import { invalid } from '../../core/api-error.ts'
@@ -9,10 +8,9 @@ import { attachmentsWith, claimForVm, confirm, drop } from '../block-volumes/att
 import { implement } from '../context.ts'
 import { attachmentLifeCycle } from './attachment-life-cycle.ts'
 
-type VmEntity = EntityOf<typeof Vm>
 type Unplugged = Awaited<ReturnType<Drivers['blockStorage']['unplug']>>
 
-const lifeCycle = attachmentLifeCycle<VmEntity>({
+const lifeCycle = attachmentLifeCycle<Vm>({
   name: 'vm',
   title: 'VM',
   affected: ({ extId, name }) => ({ extId, name, rel: VmAttachment.rel! }),
@@ -35,7 +33,7 @@ export const vmAttachment = implement(
   vmAttachmentOperations,
   {
     async attachVm(ctx, { body }) {
-      const vm = (await ctx.store.get(Vm, body.extId)) as VmEntity
+      const vm = (await ctx.store.get(Vm, body.extId)) as Vm
       return lifeCycle.attach(ctx, ctx.target, vm, () => claimForVm(ctx, ctx.target, vm, body.index))
     },
 
@@ -43,7 +41,7 @@ export const vmAttachment = implement(
       lifeCycle.detach(
         ctx,
         ctx.target,
-        async () => (await ctx.store.get(Vm, extId)) as VmEntity,
+        async () => (await ctx.store.get(Vm, extId)) as Vm,
         ({ scsiIndex }) => {
           if (index !== undefined && index !== scsiIndex)
             throw invalid('index', `expected ${scsiIndex}, where it is attached, or none; found ${index}`)

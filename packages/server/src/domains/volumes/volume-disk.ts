@@ -52,7 +52,6 @@ const createDisk = defineTask<Creation>({
     },
     {
       name: 'record',
-      progress: 100,
       record: async (ctx, { groupExtId, diskExtId }) => {
         await ctx.store.update(VolumeDisk, diskExtId, { copyOf: undefined })
         await ctx.store.publish(VolumeDisk, diskExtId)

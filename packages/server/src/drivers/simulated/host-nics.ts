@@ -60,7 +60,7 @@ export function createHostNics(
       requireAgents(world, [hostExtId], 'fails')
       const own = nicsOfHost(world, hostExtId).find((each) => each.name === name)?.virtualFunctions?.count ?? 0
       if (functionsInUse(world, hostExtId, profileExtId) > functionsOfHost(world, hostExtId, profileExtId) - own)
-        throw new DriverError(`virtual functions of ${name} of the host ${hostExtId} are in use`, { retryable: false })
+        throw DriverError.final(`virtual functions of ${name} of the host ${hostExtId} are in use`)
       await put(hostExtId, name, undefined)
     },
   }

@@ -37,7 +37,7 @@ export function createSystemAccounts(world: SimulatedWorld, requireAnswer: Requi
     if (bmc === undefined) return
     const fact = bmcFacts.get(bmc.hostExtId)
     if (fact === undefined || fact.address !== bmc.address || bmcs.isSilent(bmc.hostExtId))
-      throw new DriverError('the BMC did not answer within 10 s', { retryable: false })
+      throw DriverError.final('the BMC did not answer within 10 s')
   }
   const put = async ({ bmc, extId }: SystemAccountAccess, fact: AccountFact): Promise<void> => {
     const stored = bmc && bmcFacts.get(bmc.hostExtId)
@@ -59,7 +59,7 @@ export function createSystemAccounts(world: SimulatedWorld, requireAnswer: Requi
       if (bmc !== undefined && held?.passwordDigest !== digest) {
         const isLogin =
           held?.username === bmc.username && held.passwordDigest === bmcs.digest(bmc.hostExtId, bmc.password)
-        if (!isLogin) throw new DriverError('the BMC refused the stored credential', { retryable: false })
+        if (!isLogin) throw DriverError.final('the BMC refused the stored credential')
       }
       const before = bmc === undefined ? fact?.digest : bmcs.digest(bmc.hostExtId, bmc.password)
       await put(account, {

@@ -89,7 +89,7 @@ export function createTrapSender(settings: TrapSettings): TrapSender {
 }
 
 const lost = ({ address, port, isInform }: TrapReceiver, why: string): DriverError =>
-  new DriverError(`the ${isInform ? 'inform' : 'trap'} to ${address}:${port} is lost: ${why}`, { retryable: false })
+  DriverError.final(`the ${isInform ? 'inform' : 'trap'} to ${address}:${port} is lost: ${why}`)
 
 function sessionOf(
   { address, port, protocol, security }: TrapReceiver,

@@ -31,8 +31,7 @@ import type { Layer } from '../read-seed.ts'
 import { isUuid, type Names } from '../readable.ts'
 import { maximumFaults, type SeedFault } from '../seed-refusal.ts'
 
-export type ClusterEntity = EntityOf<typeof Cluster>
-type ContainerEntity = EntityOf<typeof StorageContainer>
+export type ClusterEntity = Cluster
 
 class Ended extends Error {}
 
@@ -251,10 +250,10 @@ export class Filling implements Names {
   }
 
   /** `default` names the cluster's own default container. */
-  container = (cluster: ClusterEntity, name: string, path: string): Promise<ContainerEntity> => {
-    const own = async (): Promise<ContainerEntity[]> =>
+  container = (cluster: ClusterEntity, name: string, path: string): Promise<StorageContainer> => {
+    const own = async (): Promise<StorageContainer[]> =>
       this.ctx.store.findWhere(StorageContainer, { clusterExtId: cluster.extId })
-    const isMeant = (each: ContainerEntity): boolean =>
+    const isMeant = (each: StorageContainer): boolean =>
       name === 'default' ? each.name.startsWith('default-container') || each.name === name : each.name === name
     return this.#resolve(
       `containers of ${cluster.name}`,

@@ -1,4 +1,4 @@
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import { IPConfig } from '@hyperplane/contract/networking/shapes'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { defined } from '../../core/defined.ts'
@@ -23,7 +23,7 @@ import type { Filling } from './filling.ts'
 import { familyOf } from './networks.ts'
 
 type IpConfig = ValueOf<typeof IPConfig>
-type Location = EntityOf<typeof BackupTarget>['location']
+type Location = BackupTarget['location']
 
 const minute = 60_000
 

@@ -4,7 +4,6 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { EntityOf } from '@hyperplane/contract'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { newDataKey } from '../../archive/cipher.ts'
@@ -35,7 +34,6 @@ export const demoBucket = {
 export const demoClusterLogin = { address: '10.44.1.10', ...demoRemoteLogin } as const
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
-type Manager = EntityOf<typeof DomainManager>
 
 const minute = 60
 const hour = 60 * minute
@@ -117,7 +115,7 @@ export async function seedBucket(ctx: SeedContext, { bucket, endpoint, address }
 async function write(
   ctx: SeedContext,
   place: Place,
-  domainManager: Manager,
+  domainManager: DomainManager,
   name: string,
   creationTime: string,
 ): Promise<Manifest> {
@@ -149,7 +147,7 @@ export const seedSnapshots = (ctx: SeedContext): Snapshots => ({
 })
 
 /** A preset is small enough to be read at once. */
-async function linesOf(ctx: SeedContext, domainManager: Manager, dataKey: Buffer): Promise<Line[]> {
+async function linesOf(ctx: SeedContext, domainManager: DomainManager, dataKey: Buffer): Promise<Line[]> {
   const inBackup = backupSealer(dataKey)
   const lines: Line[] = [{ section: 'manager', kind: 'meta', pieces: metaLine('tenant', ctx.tenantId) }]
   const facts: Line[] = []
@@ -157,7 +155,7 @@ async function linesOf(ctx: SeedContext, domainManager: Manager, dataKey: Buffer
     const { kind } = resource
     const isFact = kind === Fact.kind
     for (const found of await ctx.store.find(resource)) {
-      const isOwn = kind === DomainManager.kind && (found as Manager).isOwn === true
+      const isOwn = kind === DomainManager.kind && (found as DomainManager).isOwn === true
       const entity = structuredClone(isOwn ? domainManager : found)
       reseal({ kind, secrets }, entity, ctx.backup, inBackup)
       const pieces = entityLine(kind, 1, false, JSON.stringify(entity))
@@ -168,7 +166,7 @@ async function linesOf(ctx: SeedContext, domainManager: Manager, dataKey: Buffer
   return [...lines, ...facts]
 }
 
-function remoteManager(ctx: SeedContext, own: Manager): Manager {
+function remoteManager(ctx: SeedContext, own: DomainManager): DomainManager {
   const { hostingClusterExtId: _, ...rest } = describeOwn(own, 'SMALL', ctx.version)
   return {
     ...rest,

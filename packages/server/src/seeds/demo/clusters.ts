@@ -21,8 +21,6 @@ import { seedVcenter } from './vcenters.ts'
 const TiB = 1024 ** 4
 const fqdn = (value: string) => ({ fqdn: { value } })
 
-type ClusterRow = EntityOf<typeof Cluster>
-
 /** The cluster entity of the manager, which every world needs. */
 export async function seedBase(ctx: SeedContext): Promise<void> {
   const extId = ctx.managerExtId
@@ -42,7 +40,7 @@ export async function seedBase(ctx: SeedContext): Promise<void> {
     },
     network: { externalAddress: ipv4('10.44.1.9') },
     upgradeStatus: 'SUCCEEDED',
-  } as ClusterRow)
+  } as Cluster)
   await ctx.world
     .collection<ClusterFact>('hardware.clusters')
     .put(extId, { settings: { PULSE_CONFIG: { isEnabled: false, piiScrubbingLevel: 'DEFAULT' } } })
@@ -216,7 +214,7 @@ interface SeedCluster {
   readonly more?: object
 }
 
-export async function seedCluster(ctx: SeedContext, name: string, given: SeedCluster): Promise<ClusterRow> {
+export async function seedCluster(ctx: SeedContext, name: string, given: SeedCluster): Promise<Cluster> {
   const { extId = seedId(`cluster/${name}`), hosts } = given
   const settings: ClusterSettings = {
     SNMP_SERVER_CONFIG: { isEnabled: false, transports: [{ protocol: 'UDP', port: 161 }] },
@@ -248,7 +246,7 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
     },
     upgradeStatus: 'SUCCEEDED',
     ...given.more,
-  } as unknown as ClusterRow
+  } as unknown as Cluster
   await ctx.store.insert(Cluster, cluster)
   await placeSettings(ctx, extId, settings)
   await ctx.store.insert(SystemAccount, {
@@ -285,15 +283,15 @@ export async function placeSettings(
 
 export async function seedContainer(
   ctx: SeedContext,
-  cluster: ClusterRow,
+  cluster: Cluster,
   key: string,
-  more: Partial<EntityOf<typeof StorageContainer>>,
-): Promise<EntityOf<typeof StorageContainer>> {
+  more: Partial<StorageContainer>,
+): Promise<StorageContainer> {
   const { extId = seedId(`container/${cluster.name}/${key}`) } = more
   const container = {
     ...containerRow(cluster, { extId, name: key, ownerExtId: ctx.adminId }),
     ...more,
-  } as EntityOf<typeof StorageContainer>
+  } as StorageContainer
   await ctx.store.insert(StorageContainer, container)
   await ctx.world.collection<ContainerFact>('hardware.containers').put(extId, {
     extId,
@@ -306,8 +304,8 @@ export async function seedContainer(
 
 async function seedDatastore(
   ctx: SeedContext,
-  cluster: ClusterRow,
-  container: EntityOf<typeof StorageContainer>,
+  cluster: Cluster,
+  container: StorageContainer,
   host: { readonly hostName: string; readonly address: string },
 ): Promise<void> {
   const hostExtId = seedId(`host/${host.hostName}`)
@@ -324,7 +322,7 @@ async function seedDatastore(
     tenantId: ctx.tenantId,
     containerName: container.name,
     hostIpAddress: host.address,
-  } as EntityOf<typeof DataStore>)
+  } as DataStore)
   await ctx.world.collection('hardware.datastores').put(`${hostExtId}/${container.name}`, spec)
 }
 
@@ -343,6 +341,6 @@ async function seedBaseline(ctx: SeedContext): Promise<string> {
     ntpServerIpList,
     nameServerIpList,
     smtpServer,
-  } as EntityOf<typeof ClusterProfile>)
+  } as ClusterProfile)
   return extId
 }

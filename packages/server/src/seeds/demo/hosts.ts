@@ -1,6 +1,5 @@
 /** Hosts of a new world, with their BMCs. Source: behaviour clustermgmt.md 4. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { defined } from '../../core/defined.ts'
@@ -114,7 +113,7 @@ export async function seedHosts(
       ipAddress: ipv4(host.bmcAddress),
       credential: demoBmc,
       status: 'VALID',
-    } as EntityOf<typeof BmcInfo>)
+    } as BmcInfo)
   }
 }
 

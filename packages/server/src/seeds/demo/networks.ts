@@ -1,7 +1,6 @@
 /** Networks of the demo. Source: behaviour networking.md 4 (the kinds that exist so far). */
 
 import { createHash } from 'node:crypto'
-import type { EntityOf } from '@hyperplane/contract'
 import { AwsSubnet } from '@hyperplane/contract/networking/aws-subnet'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
@@ -125,10 +124,10 @@ interface SeedSwitch {
   readonly clusterExtId: string
   readonly hostExtIds: readonly string[]
   readonly name: string
-  readonly bondMode: EntityOf<typeof VirtualSwitch>['bondMode']
+  readonly bondMode: VirtualSwitch['bondMode']
   readonly bridge: string
   readonly nics: readonly [string, ...string[]]
-  readonly more?: Partial<EntityOf<typeof VirtualSwitch>>
+  readonly more?: Partial<VirtualSwitch>
 }
 
 export async function seedVirtualSwitch(ctx: SeedContext, described: SeedSwitch): Promise<void> {

@@ -1,6 +1,5 @@
 /** VMs of the demo's external cluster: in its own management, and their mirror here. Source: behaviour vmm.md 4. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { defined } from '../../core/defined.ts'
@@ -132,7 +131,7 @@ export async function seedExternVm(ctx: SeedContext, described: SeedExternVm): P
 function outsideVm(described: SeedExternVm): OutsideVm {
   const { name, extId = seedId(`extern-vm/${name}`), description, powerState, memoryGiB, disksGiB, nics } = described
   const { clusterExtId, hostExtId, containerExtId, numCpus, numCoresPerSocket, guestOsName } = described
-  const vm: EntityOf<typeof ExternVm> = {
+  const vm: ExternVm = {
     extId,
     name,
     ...defined({ description }),

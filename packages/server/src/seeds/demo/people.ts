@@ -1,7 +1,7 @@
 /** Users, roles and policies of a new world. Source: behaviour iam.md 12. */
 
 import { createHash } from 'node:crypto'
-import type { EntityOf, RoleName } from '@hyperplane/contract'
+import type { RoleName } from '@hyperplane/contract'
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
 import { Key } from '@hyperplane/contract/iam/key'
 import { Role } from '@hyperplane/contract/iam/role'
@@ -104,13 +104,10 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
   })
 }
 
-type UserRow = EntityOf<typeof User>
-type PolicyRow = EntityOf<typeof AuthorizationPolicy>
-
 export async function insertUser(
   ctx: SeedContext,
   username: string,
-  fields: Partial<UserRow> & Pick<UserRow, 'userType'>,
+  fields: Partial<User> & Pick<User, 'userType'>,
 ): Promise<void> {
   const texts = fields.userType === 'SERVICE_ACCOUNT' ? '' : undefined
   const isLocal = fields.userType === 'LOCAL'
@@ -171,7 +168,7 @@ export async function insertPolicy(
   role: string,
   users: readonly string[],
   entityFilter: object,
-  fields: Partial<PolicyRow> = {},
+  fields: Partial<AuthorizationPolicy> = {},
 ): Promise<void> {
   await ctx.store.insert(AuthorizationPolicy, {
     extId: seedId(`authorization-policy/${displayName}`),

@@ -1,6 +1,5 @@
 /** Categories, managers, history and backups of a new world. Source: behaviour platform.md 13, conventions.md 24. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { ExternalStorage } from '@hyperplane/contract/platform/external-storage'
@@ -108,7 +107,7 @@ export async function seedHostingCluster(ctx: SeedContext, clusterExtId: string)
   })
 }
 
-function managerBase(ctx: SeedContext, name: string): Omit<EntityOf<typeof DomainManager>, 'network'> {
+function managerBase(ctx: SeedContext, name: string): Omit<DomainManager, 'network'> {
   return {
     extId: ctx.managerExtId,
     isOwn: true,
@@ -130,7 +129,7 @@ const ipv4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
 
 const TiB = 1024 ** 4
 
-const externalStorages: readonly EntityOf<typeof ExternalStorage>[] = [
+const externalStorages: readonly ExternalStorage[] = [
   {
     extId: seedId('external-storage/flash-01'),
     name: 'flash-01',

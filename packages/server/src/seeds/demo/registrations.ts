@@ -1,6 +1,5 @@
 /** Source: behaviour platform.md 13. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
@@ -93,7 +92,7 @@ export const seedUnregisteredSide = (ctx: SeedContext, side: UnregisteredSide): 
     trusts: [],
   })
 
-export async function seedRegistrationOf(ctx: SeedContext, cluster: EntityOf<typeof Cluster>): Promise<void> {
+export async function seedRegistrationOf(ctx: SeedContext, cluster: Cluster): Promise<void> {
   await seedRegistration(ctx, detailsOf(cluster, await hostsOf(ctx.store, cluster.extId)))
 }
 

@@ -1,5 +1,4 @@
 /** vCenters of ESX clusters, with the extension of this manager. Source: behaviour clustermgmt.md 1.16, 4. */
-import type { EntityOf } from '@hyperplane/contract'
 import { VcenterExtension } from '@hyperplane/contract/clustermgmt/vcenter-extension'
 import { derivedId } from '../../core/ids/named-id.ts'
 import { vcenterDigest, vcenterFacts } from '../../drivers/simulated/management-extensions.ts'
@@ -17,7 +16,7 @@ export async function seedVcenter(ctx: SeedContext, clusterExtId: string, ipAddr
     clusterExtId,
     ipAddress,
     isRegistered: true,
-  } as EntityOf<typeof VcenterExtension>)
+  } as VcenterExtension)
   const { username, password, port } = vcenterLogin
   const passwordDigest = vcenterDigest(clusterExtId, password)
   const fact = { address: ipAddress, port, username, passwordDigest, hasExtension: true }

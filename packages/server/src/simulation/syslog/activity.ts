@@ -21,7 +21,6 @@ interface Options {
 }
 
 type Audited = EntityOf<typeof AuditRecord>
-type TaskRow = EntityOf<typeof Task>
 
 export interface Activity {
   /** For a change of the servers: logging begins when one needs lines, and ends when none does. */
@@ -163,7 +162,7 @@ const modules: Readonly<{ [appName: string]: string }> = {
   volumes: 'STARGATE',
 }
 
-function taskLine(task: TaskRow, word: string, severity: Severity = 'INFO'): LogLine {
+function taskLine(task: Task, word: string, severity: Severity = 'INFO'): LogLine {
   const { operation = '', operationDescription = operation, appName = '', entitiesAffected = [] } = task
   const [entity] = entitiesAffected
   const of = entity?.name === undefined ? '' : ` of ${entity.name}`

@@ -104,7 +104,7 @@ test('a failure at boot gives back addresses, load and disks', async () => {
   const app = await start({
     beforeStep: (definition, _step, phase) => {
       if (definition === 'platform.create-manager-nodes' && phase === 'record')
-        throw new DriverError('the nodes do not boot', { retryable: false })
+        throw DriverError.final('the nodes do not boot')
     },
   })
   const before = await state(app)

@@ -24,7 +24,7 @@ async function withFault(fault: RemoteFaultFact, work: (app: TestApp, undoing: P
       if (step === 'exchange trust' && phase === 'undo') undoing.resolve()
       if (step !== 'import inventory' || phase !== 'record') return
       await app?.world.collection<RemoteFaultFact>('remotes.faults').put(remote, fault)
-      throw new DriverError('no room', { retryable: false })
+      throw DriverError.final('no room')
     },
   })
   try {

@@ -239,7 +239,7 @@ test('29 s of clock skew and a version two minors apart do not prevent a registr
 test('a failure after the trust exchange revokes the trust and leaves nothing of the registration', async () => {
   const other = await startApp({
     beforeStep: (_definition, step, phase) => {
-      if (step === 'import inventory' && phase === 'record') throw new DriverError('no room', { retryable: false })
+      if (step === 'import inventory' && phase === 'record') throw DriverError.final('no room')
     },
   })
   try {

@@ -494,7 +494,7 @@ test('a cluster that refuses to delete left copies does not keep those on other 
   })
   const [refused] = (await app.store.find(LeftCopy)).map(({ extId }) => extId)
   const deleteDisk = async (extId: string): Promise<void> => {
-    if (extId === refused) throw new DriverError('refused for a test', { retryable: true })
+    if (extId === refused) throw DriverError.retryable('refused for a test')
   }
   const drivers = { ...app.drivers, hypervisor: { ...app.drivers.hypervisor, deleteDisk } }
   assert.equal(await removeLeftCopies.run({ drivers, store: app.store }), 'again')

@@ -364,7 +364,7 @@ test('an update that fails after migrating the VM leaves it on the new host when
       work: async () => {
         to = (await hostsHolding(vm.extId)).find((extId) => extId !== vm.host.extId) as string
         await fail(failing === 'to' ? to : vm.host.extId)
-        if (failing === 'from') throw new DriverError('the change cannot be made', { retryable: false })
+        if (failing === 'from') throw DriverError.final('the change cannot be made')
       },
     }
     const task = await changed(app, vm.extId, { put: { ...(await readVm(app, vm.extId)), memorySizeBytes: 40 * GiB } })

@@ -1,7 +1,7 @@
 import { Call, callFilter } from '@hyperplane/contract/control/call'
 import { ApiError } from '../../../core/api-error.ts'
 import { pathOf } from '../../../core/standard.ts'
-import { checkFilter, equals, ODataFault, parseFilter, type TypedFilter } from '../../../odata/index.ts'
+import { checkFilter, compares, equals, ODataFault, parseFilter, type TypedFilter } from '../../../odata/index.ts'
 
 /** @throws ApiError 400, with the position of the error in the filter */
 export function readCallFilter(text: string): TypedFilter {
@@ -20,7 +20,4 @@ export function readCallFilter(text: string): TypedFilter {
 export const isCall = (sequence: number): TypedFilter => equals(pathOf(Call, 'sequence'), sequence)
 
 /** Calls received at or before this time. */
-export function until(time: string): TypedFilter {
-  const left = { kind: 'field', from: 0, names: ['time'], type: 'timestamp' } as const
-  return { kind: 'compare', operator: 'le', left, right: { kind: 'literal', value: time } }
-}
+export const until = (time: string): TypedFilter => compares(pathOf(Call, 'time'), 'le', time)

@@ -2,9 +2,9 @@
  * Alerts of clusters: conditions that need a person. An alert is open while its condition lasts; its opening and its closing are
  * notices, which every receiver gets once. Source: behaviour clustermgmt.md 1.12, 3.
  */
+
 import { type EntityOf, enumeration, optional, resource, text, timestamp, uuid } from '@hyperplane/contract'
-import type { ScheduleContext } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import type { ScheduleContext } from '../../context.ts'
 
 interface AlertType {
   /** Receivers recognise the alert by it: it never changes. */
@@ -72,4 +72,4 @@ export type Notice = EntityOf<typeof AlertNotice>
  * Gets the notices of all clusters once, oldest first. They are removed after it has returned: a crash in between repeats them
  * under the same ids. It must return soon, because later notices wait for it.
  */
-export type AlertReceiver = (ctx: ScheduleContext<Drivers>, notices: readonly Notice[]) => Promise<void>
+export type AlertReceiver = (ctx: ScheduleContext, notices: readonly Notice[]) => Promise<void>

@@ -1,5 +1,4 @@
 /** The conditions that alerts report, as they are now. Source: behaviour clustermgmt.md 1.12, 3 (Capacity). */
-import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -16,9 +15,6 @@ import {
 } from '../../storage-space/capacity.ts'
 import type { Alert } from './alert.ts'
 
-type ClusterRow = EntityOf<typeof Cluster>
-type HostRow = EntityOf<typeof Host>
-
 /** `openedAt` is absent if only the time of its discovery is known. */
 export type Condition = Omit<Alert, 'extId' | 'openedAt'> & { readonly openedAt?: string }
 
@@ -29,7 +25,7 @@ const recoveredPercent = 12
 export async function failuresIn(
   store: Reader,
   hardware: Hardware,
-  clusters: readonly ClusterRow[],
+  clusters: readonly Cluster[],
 ): Promise<Condition[]> {
   const judged = new Set(clusters.map(({ extId }) => extId))
   const hosts = (await store.find(Host)).filter(({ cluster }) => judged.has(cluster.uuid))
@@ -40,7 +36,7 @@ export async function failuresIn(
   ]
 }
 
-function failedDisksOf(host: HostRow, hardware: Hardware): Condition[] {
+function failedDisksOf(host: Host, hardware: Hardware): Condition[] {
   return hardware.drivesOf(host.extId).flatMap(({ extId, serialNumber, isInPool, fault }): Condition[] => {
     if (!isInPool || fault === undefined) return []
     return [
@@ -56,7 +52,7 @@ function failedDisksOf(host: HostRow, hardware: Hardware): Condition[] {
   })
 }
 
-function conditionsOf({ extId, hostName, cluster }: HostRow, hardware: Hardware): Condition[] {
+function conditionsOf({ extId, hostName, cluster }: Host, hardware: Hardware): Condition[] {
   const { isUp, isDegraded, silentSince } = hardware.conditionOf(extId)
   const about = {
     ...{ clusterExtId: cluster.uuid, hostExtId: extId },
@@ -67,7 +63,7 @@ function conditionsOf({ extId, hostName, cluster }: HostRow, hardware: Hardware)
   return isDegraded ? [{ type: 'HOST_DEGRADED', ...about, text: `The host ${hostName} works far too slowly.` }] : []
 }
 
-function driftOf({ extId, name, compliance }: ClusterRow): Condition[] {
+function driftOf({ extId, name, compliance }: Cluster): Condition[] {
   if (compliance?.isCompliant !== false) return []
   const about = { clusterExtId: extId, entityKind: 'Cluster', entityExtId: extId, entityName: name }
   const drifts = compliance.configDrifts.join(', ')
@@ -77,7 +73,7 @@ function driftOf({ extId, name, compliance }: ClusterRow): Condition[] {
 /** @param isOpen whether the entity has such an alert already */
 export async function shortagesIn(
   ctx: CapacityContext,
-  cluster: ClusterRow,
+  cluster: Cluster,
   isOpen: (type: Alert['type'], entityExtId: string) => boolean,
 ): Promise<Condition[]> {
   const pool = await poolUsage(ctx, cluster.extId)
@@ -93,19 +89,19 @@ export async function shortagesIn(
 }
 
 /** Free and total bytes of the container's own limit; without one, the alert of the pool says everything. */
-function spaceOf(pool: PoolUsage, container: EntityOf<typeof StorageContainer>): [free: number, capacity: number] {
+function spaceOf(pool: PoolUsage, container: StorageContainer): [free: number, capacity: number] {
   if (container.logicalAdvertisedCapacityBytes === undefined) return [0, 0]
   return [containerFree(pool, container), largestDisk(pool.capacityBytes, container)]
 }
 
-const lowPool = (cluster: ClusterRow, poolExtId: string): Condition => ({
+const lowPool = (cluster: Cluster, poolExtId: string): Condition => ({
   type: 'STORAGE_POOL_LOW',
   clusterExtId: cluster.extId,
   ...{ entityKind: 'StoragePool', entityExtId: poolExtId, entityName: cluster.name },
   text: `Less than ${lowPercent} % of the storage pool of the cluster ${cluster.name} is free.`,
 })
 
-const lowContainer = (cluster: ClusterRow, { extId, name }: EntityOf<typeof StorageContainer>): Condition => ({
+const lowContainer = (cluster: Cluster, { extId, name }: StorageContainer): Condition => ({
   type: 'STORAGE_CONTAINER_LOW',
   clusterExtId: cluster.extId,
   ...{ entityKind: 'StorageContainer', entityExtId: extId, entityName: name },

@@ -1,10 +1,9 @@
 /** Opens and closes alerts, and delivers their notices. */
-import type { EntityOf } from '@hyperplane/contract'
+
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
-import type { Schedule, ScheduleContext } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Transaction } from '../../../store/store.ts'
+import { type Schedule, type ScheduleContext, together } from '../../context.ts'
 import { retentionSeconds } from '../../statistics/grid.ts'
 import {
   type Alert,
@@ -18,12 +17,10 @@ import {
 import { type Condition, failuresIn, shortagesIn } from './conditions.ts'
 import { alertReceivers } from './receivers.ts'
 
-type Context = ScheduleContext<Drivers>
-
 const failureTypes: readonly AlertTypeName[] = ['DISK_FAILED', 'HOST_FAILED', 'HOST_DEGRADED', 'PROFILE_DRIFT']
 const shortageTypes: readonly AlertTypeName[] = ['STORAGE_POOL_LOW', 'STORAGE_CONTAINER_LOW']
 
-const deliveryTo = ([receiver, deliver]: [string, AlertReceiver]): Schedule<Drivers> => ({
+const deliveryTo = ([receiver, deliver]: [string, AlertReceiver]): Schedule => ({
   name: `clustermgmt.deliver-alerts-to-${receiver}`,
   everySeconds: 1,
   watch: ({ store }, changed) => store.watch([AlertNotice], changed),
@@ -37,16 +34,12 @@ const deliveryTo = ([receiver, deliver]: [string, AlertReceiver]): Schedule<Driv
   },
 })
 
-export const alertSchedules: readonly Schedule<Drivers>[] = [
+export const alertSchedules: readonly Schedule[] = [
   {
     name: 'clustermgmt.watch-failures',
     everySeconds: 10,
-    watch({ drivers, store }, changed) {
-      const ends = [drivers.hardware.watch(changed), store.watch([Cluster, Host], changed)]
-      return () => {
-        for (const end of ends) end()
-      }
-    },
+    watch: ({ drivers, store }, changed) =>
+      together(drivers.hardware.watch(changed), store.watch([Cluster, Host], changed)),
     async run(ctx) {
       const { clusters, ignored } = await judgedClusters(ctx)
       await update(ctx, failureTypes, await failuresIn(ctx.store, ctx.drivers.hardware, clusters), ignored)
@@ -73,12 +66,12 @@ export const alertSchedules: readonly Schedule<Drivers>[] = [
 ]
 
 interface Judged {
-  readonly clusters: readonly EntityOf<typeof Cluster>[]
+  readonly clusters: readonly Cluster[]
   /** Alerts of unreachable clusters stay as they are. */
   readonly ignored: ReadonlySet<string>
 }
 
-async function judgedClusters({ drivers, store }: Context): Promise<Judged> {
+async function judgedClusters({ drivers, store }: ScheduleContext): Promise<Judged> {
   const all = await store.find(Cluster)
   const clusters = all.filter(({ extId }) => drivers.hardware.isReachable(extId))
   const reachable = new Set(clusters)
@@ -89,7 +82,7 @@ const keyOf = ({ type, entityExtId }: Pick<Alert, 'type' | 'entityExtId'>): stri
 
 /** Only this schedule changes alerts of these types, so that none is opened or closed twice. */
 async function update(
-  ctx: Context,
+  ctx: ScheduleContext,
   types: readonly AlertTypeName[],
   found: readonly Condition[],
   ignored: ReadonlySet<string>,
@@ -124,7 +117,7 @@ async function keep(store: Transaction, alert: Alert, closedAt: string): Promise
 }
 
 async function notify(
-  { clock, ids }: Context,
+  { clock, ids }: ScheduleContext,
   store: Transaction,
   { extId: alertExtId, ...alert }: Alert,
   change: Notice['change'],

@@ -1,5 +1,4 @@
 /** Everything that keeps nodes from joining, at once. Source: behaviour clustermgmt.md 1.3 (Expand, pre-checks). */
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { rowWithId } from '../../../core/standard.ts'
@@ -118,7 +117,7 @@ async function nameFaults({ store }: StepContext, { clusterExtId, nodes }: Expan
 /** A cluster that survives the loss of a rack has to know in which rack each block is. */
 async function rackFaults(
   { store }: StepContext,
-  { config }: EntityOf<typeof Cluster>,
+  { config }: Cluster,
   nodes: readonly NodeView[],
   { clusterExtId, blockList, options }: Expansion,
 ): Promise<string[]> {

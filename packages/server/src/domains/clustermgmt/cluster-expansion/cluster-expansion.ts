@@ -1,12 +1,11 @@
 /** Admission of requests to add nodes and to remove them. Source: behaviour clustermgmt.md 1.1, 1.3. */
-import type { EntityOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { clusterExpansionOperations } from '@hyperplane/contract/clustermgmt/cluster-expansion'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import { notFound } from '../../../core/standard.ts'
-import { implement, type WriteContext } from '../../context.ts'
+import { affected, implement, type WriteContext } from '../../context.ts'
 import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
 import { topologyTask } from '../cluster-task.ts'
 import { requireNodeCluster } from '../topology/nodes.ts'
@@ -49,7 +48,7 @@ export const clusterExpansion = implement(
       }
       const definition = body.shouldSkipRemove === true ? checkNodeRemoval : removeNodes
       const options = topologyTask('Remove Node', cluster)
-      const leaving = hosts.map(({ extId, hostName: name }) => ({ extId, name, rel: Host.rel as string }))
+      const leaving = hosts.map(({ extId, hostName: name }) => affected(Host, { extId, name }))
       const task = await ctx.startTask(definition, removal, {
         ...options,
         affected: [...options.affected, ...leaving],
@@ -64,20 +63,17 @@ export const clusterExpansion = implement(
   },
 )
 
-type ClusterRow = EntityOf<typeof Cluster>
-type HostRow = EntityOf<typeof Host>
-
 /** @throws ApiError 404 for each id that is not of a host of the cluster */
 async function leavingHosts(
   { store }: Pick<WriteContext, 'store'>,
-  cluster: ClusterRow,
+  cluster: Cluster,
   nodeUuids: readonly string[],
-): Promise<HostRow[]> {
+): Promise<Host[]> {
   const ids = nodeUuids.map((nodeUuid) => nodeUuid.toLowerCase())
   const hosts = (await store.getMany(Host, ids)).filter((host) => host.cluster.uuid === cluster.extId)
   refuseAll(
     ids.flatMap((extId, index) =>
-      hosts.some((host) => host.extId === extId) ? [] : [notFound(Host, Host.kind, extId, `nodeUuids[${index}]`)],
+      hosts.some((host) => host.extId === extId) ? [] : [notFound(Host, extId, `nodeUuids[${index}]`)],
     ),
   )
   return hosts
@@ -86,8 +82,8 @@ async function leavingHosts(
 /** @throws ApiError 409: the data of such a container is on its host only */
 async function requireNoBoundContainer(
   { store }: Pick<WriteContext, 'store'>,
-  cluster: ClusterRow,
-  hosts: readonly HostRow[],
+  cluster: Cluster,
+  hosts: readonly Host[],
 ): Promise<void> {
   const containers = await store.findWhere(StorageContainer, { clusterExtId: cluster.extId })
   for (const { extId, hostName: name } of hosts) {

@@ -15,7 +15,7 @@ const release = ({ store, taskExtId }: RecordContext): Promise<void> => releaseN
 export const checkExpansion = defineTask<Expansion>({
   name: 'clustermgmt.check-expansion',
   cancelableUntil: preChecks,
-  steps: [{ name: preChecks, progress: 100, seconds: checkSeconds, run: planExpansion, record: release }],
+  steps: [{ name: preChecks, seconds: checkSeconds, run: planExpansion, record: release }],
   onUndone: release,
 })
 
@@ -45,7 +45,6 @@ export const expandCluster = defineTask<Expansion>({
     },
     {
       name: 'start rebalance',
-      progress: 100,
       run: admitAll,
       record: release,
     },

@@ -1,5 +1,5 @@
 /** Reads the body of an expansion. Source: behaviour clustermgmt.md 1.3 (Expand). */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { ExpandClusterParams } from '@hyperplane/contract/clustermgmt/cluster-expansion'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -114,7 +114,7 @@ const hypervFaults = (
 /** @throws ApiError 400, 404 for nodes that cannot be discovered, all together */
 export async function expansionOf(
   { store }: { readonly store: Reader },
-  cluster: EntityOf<typeof Cluster>,
+  cluster: Cluster,
   body: ExpansionBody,
   discovered: readonly NodeView[],
 ): Promise<Expansion> {
@@ -126,7 +126,7 @@ export async function expansionOf(
   for (const item of itemsOf(body)) {
     const node = nodeNamed(discovered, item)
     const found = node !== undefined && nodes.some(({ nodeUuid }) => nodeUuid === node.nodeUuid)
-    if (node === undefined) faults.push(notFound(undefined, 'unconfigured node', nameOfNode(item), item.path))
+    if (node === undefined) faults.push(notFound('unconfigured node', nameOfNode(item), item.path))
     else if (found) faults.push(invalid(item.path, 'names a node twice'))
     else nodes.push(joining(node, item, item.hypervisorHostname ?? freeName(cluster.name, names)))
   }

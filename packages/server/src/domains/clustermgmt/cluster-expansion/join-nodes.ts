@@ -1,9 +1,8 @@
 /** Nodes join a cluster together: one subtask for each. Source: behaviour clustermgmt.md 1.3 (Expand). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import { throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
-import type { StepContext } from '../../context.ts'
+import { type StepContext, taskAbout, throwIfCanceled } from '../../context.ts'
 import type { NewHost } from '../topology/membership.ts'
 import { requireNode } from '../topology/nodes.ts'
 import type { NodePlan } from './checks.ts'
@@ -31,13 +30,8 @@ export async function joinAll(
       const { addresses, hostName: name } = byId.get(nodeUuid) as JoiningNode
       const { isImaged, uplinks } = plans[nodeUuid] as NodePlan
       const input = { nodeUuid, clusterExtId, addresses, isImaged, uplinks, holder: ctx.taskExtId }
-      return record.startTask(joinNode, input, {
-        operation,
-        affected: [{ extId: nodeUuid, name, rel: Host.rel as string }],
-        clusterExtIds: [clusterExtId],
-        parent: ctx.taskExtId,
-        appName: 'clustermgmt',
-      })
+      const options = taskAbout(operation, Host, { extId: nodeUuid, name }, clusterExtId)
+      return record.startTask(joinNode, input, { ...options, parent: ctx.taskExtId })
     },
   })
   throwIfCanceled(ctx)

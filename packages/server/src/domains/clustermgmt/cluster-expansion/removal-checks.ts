@@ -1,5 +1,5 @@
 /** Everything that keeps hosts in their cluster, at once. Source: behaviour clustermgmt.md 1.3 (Remove, checks). */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { NodeRemovalParams } from '@hyperplane/contract/clustermgmt/cluster-expansion'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -19,8 +19,6 @@ import { defaultAwareness } from '../../storage-space/fault-tolerance.ts'
 import { defaultCopies, tooFewDomains } from '../cluster-rules.ts'
 import { refuseWith } from '../topology/nodes.ts'
 import { NodeReservation } from '../topology/reservations.ts'
-
-type HostRow = EntityOf<typeof Host>
 
 export interface Removal {
   readonly clusterExtId: string
@@ -62,7 +60,7 @@ export async function checkRemoval(ctx: StepContext, removal: Removal): Promise<
   ])
 }
 
-async function spaceFaults(ctx: StepContext, clusterExtId: string, staying: readonly HostRow[]): Promise<string[]> {
+async function spaceFaults(ctx: StepContext, clusterExtId: string, staying: readonly Host[]): Promise<string[]> {
   const { takenBytes } = await poolUsage(ctx, clusterExtId)
   const left = staying.reduce((sum, host) => sum + hostCapacity(host, ctx.drivers.hardware), 0)
   const most = Math.floor((left * mostFilledPercent) / 100)
@@ -74,7 +72,7 @@ async function spaceFaults(ctx: StepContext, clusterExtId: string, staying: read
 export async function bondFaults(
   { store }: { readonly store: Reader },
   { clusterExtId }: Removal,
-  leaving: readonly HostRow[],
+  leaving: readonly Host[],
 ): Promise<string[]> {
   const vms = await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })
   const vmsById = new Map(vms.map((vm) => [vm.extId, vm]))

@@ -1,10 +1,9 @@
 /** Hosts leave their cluster with no VM and no data. Source: behaviour clustermgmt.md 1.3 (Remove), 1.1 (task shape). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import { throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import type { Evacuation } from '../../../drivers/drives.ts'
 import type { Transaction } from '../../../store/store.ts'
-import { defineTask, type StepContext } from '../../context.ts'
+import { defineTask, type StepContext, throwIfCanceled } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { type EvacuationRefusals, evacuateFor, repopulateAfter } from '../../scheduling/host-evacuation.ts'
 import { evacuationsOf } from '../../storage-space/drive-usage.ts'
@@ -87,7 +86,6 @@ export const removeNodes = defineTask<Removal>({
     },
     {
       name: 'node unconfigured',
-      progress: 100,
       run: async ({ drivers }, { hostExtIds }) => {
         for (const hostExtId of hostExtIds) await drivers.hardware.detachNode(hostExtId)
       },

@@ -1,5 +1,5 @@
 /** Nodes become a cluster of this manager, or stay unconfigured. Source: behaviour clustermgmt.md 1.2 (createCluster). */
-import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { BodyOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
@@ -38,9 +38,8 @@ import { refuseWith } from '../topology/nodes.ts'
 import { releaseNodes, requireUnreserved, reserveNodes } from '../topology/reservations.ts'
 import { joiningNodes, managementAddress, namedNodes, newCluster } from './new-cluster.ts'
 
-type ClusterRow = EntityOf<typeof Cluster>
 interface Creation {
-  readonly cluster: ClusterRow
+  readonly cluster: Cluster
   readonly nodes: readonly JoiningNode[]
   readonly containerName?: string | undefined
   /** With the secrets in plain text, which the task's own record keeps sealed. */
@@ -116,7 +115,6 @@ export const createCluster = defineTask<Creation>({
     },
     {
       name: 'register here',
-      progress: 100,
       run: admitAll,
       record: recordRegistration,
     },
@@ -144,8 +142,8 @@ const plansOf = (nodes: readonly JoiningNode[]) =>
 const containersOf = ({ owner }: Pick<StepContext, 'owner'>, { cluster, containerName }: Creation) =>
   firstContainers(cluster, owner.extId, containerName)
 
-const hypervisorOf = ({ config }: ClusterRow): NodeHypervisor['type'] => config?.hypervisorTypes?.[0] ?? 'AHV'
-const isNative = (cluster: ClusterRow): boolean => hypervisorOf(cluster) === 'AHV'
+const hypervisorOf = ({ config }: Cluster): NodeHypervisor['type'] => config?.hypervisorTypes?.[0] ?? 'AHV'
+const isNative = (cluster: Cluster): boolean => hypervisorOf(cluster) === 'AHV'
 
 const switchOf = (ctx: StepContext | RecordContext, { cluster, nodes }: Creation) =>
   defaultSwitch(ctx.drivers, {
@@ -214,7 +212,7 @@ async function recordRegistration(ctx: RecordContext, { cluster, nodes }: Creati
 }
 
 /** Names, addresses and nodes that others have or reserve, all at once. */
-async function obstacles(store: Reader, cluster: ClusterRow, nodes: readonly JoiningNode[]): Promise<ApiError[]> {
+async function obstacles(store: Reader, cluster: Cluster, nodes: readonly JoiningNode[]): Promise<ApiError[]> {
   const checks = [
     requireFreeName(store, cluster, cluster.name),
     requireFreeAddresses(store, cluster, cluster),

@@ -1,5 +1,4 @@
 /** A cluster ends, and its nodes can be discovered again. Source: behaviour clustermgmt.md 1.2 (deleteClusterById). */
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Registration } from '@hyperplane/contract/platform/registration'
@@ -61,7 +60,6 @@ export const destroyCluster = defineTask<Destruction>({
     },
     {
       name: 'remove record',
-      progress: 100,
       run: ({ drivers }, { clusterExtId }) => drivers.hardware.dissolveCluster(clusterExtId),
       record: async ({ store }, { clusterExtId }) => {
         await removeInventory(store, clusterExtId)
@@ -82,10 +80,7 @@ export const destroyCluster = defineTask<Destruction>({
   },
 })
 
-export async function startDestruction(
-  ctx: WriteContext,
-  cluster: EntityOf<typeof Cluster>,
-): Promise<{ readonly extId: string }> {
+export async function startDestruction(ctx: WriteContext, cluster: Cluster): Promise<{ readonly extId: string }> {
   const { extId } = cluster
   if (!ctx.dryRun) {
     refuseAll(await reasonsToKeep(ctx.store, cluster))

@@ -1,5 +1,5 @@
 /** Reads the body of createCluster. Source: behaviour clustermgmt.md 1.2 (createCluster). */
-import type { BodyOf, EntityOf } from '@hyperplane/contract'
+import type { BodyOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { type ApiError, invalid, refuseAll } from '../../../core/api-error.ts'
 import { notFound } from '../../../core/standard.ts'
@@ -15,7 +15,6 @@ import { hostRowOf, ipv4 } from '../topology/host-row.ts'
 import { hasAddress, isModelSupported, nameOfNode, nodeNamed } from '../topology/nodes.ts'
 
 type Body = BodyOf<typeof Cluster>
-type ClusterRow = EntityOf<typeof Cluster>
 type NodeItem = NonNullable<NonNullable<Body['nodes']>['nodeList']>[number]
 type Config = NonNullable<Body['config']>
 type Function = NonNullable<Config['clusterFunction']>[number]
@@ -79,7 +78,7 @@ export function namedNodes({ nodes }: Body, discovered: readonly NodeView[]): No
     const path = `nodes/nodeList[${index}]`
     const given = { cvmIp: item.controllerVmIp }
     const node = nodeNamed(discovered, given)
-    if (node === undefined) faults.push(notFound(undefined, 'unconfigured node', nameOfNode(given), path))
+    if (node === undefined) faults.push(notFound('unconfigured node', nameOfNode(given), path))
     else if (found.includes(node)) faults.push(invalid(path, 'names a node twice'))
     else {
       found.push(node)
@@ -119,7 +118,7 @@ export function joiningNodes(name: string, nodes: readonly NodeView[]): JoiningN
 }
 
 /** The row, with secrets that are not sealed yet. @throws ApiError 400 for settings that the nodes do not allow */
-export function newCluster(ctx: WriteContext, body: Body, nodes: readonly NodeView[]): ClusterRow {
+export function newCluster(ctx: WriteContext, body: Body, nodes: readonly NodeView[]): Cluster {
   const extId = ctx.ids.uuid()
   const { faultToleranceState = {}, ...config } = body.config ?? {}
   const tolerance = faultToleranceState.desiredClusterFaultTolerance
@@ -147,7 +146,7 @@ export function newCluster(ctx: WriteContext, body: Body, nodes: readonly NodeVi
       ...(network && withSettingDefaults(keepSecrets(network, undefined))),
     },
     upgradeStatus: 'SUCCEEDED',
-  } as ClusterRow
+  } as Cluster
   const of = { tenantId: ctx.tenantId, cluster, bootedAt: ctx.clock.now() }
   const hosts = nodes.map((node) => hostRowOf(node, { ...of, hostName: node.serialNumber }))
   refuseAll([
@@ -157,7 +156,7 @@ export function newCluster(ctx: WriteContext, body: Body, nodes: readonly NodeVi
   return cluster
 }
 
-function overlapFaults({ network = {} }: ClusterRow): ApiError[] {
+function overlapFaults({ network = {} }: Cluster): ApiError[] {
   const { isSegmentationEnabled, subnet, netmask } = network.backplane ?? {}
   if (isSegmentationEnabled !== true || subnet === undefined || netmask === undefined) return []
   const [external = '', externalMask = ''] = (network.externalSubnet ?? '').split('/')
@@ -169,5 +168,5 @@ function overlapFaults({ network = {} }: ClusterRow): ApiError[] {
 const numberOf = (address: string): number => address.split('.').reduce((sum, part) => (sum << 8) | Number(part), 0)
 
 /** At which the manager reaches the cluster: its own address, else that of its first controller VM. */
-export const managementAddress = ({ network }: ClusterRow, [first]: readonly JoiningNode[]) =>
+export const managementAddress = ({ network }: Cluster, [first]: readonly JoiningNode[]) =>
   network?.externalAddress?.ipv4 === undefined ? ipv4(first?.addresses.cvm ?? '') : network.externalAddress

@@ -1,5 +1,5 @@
 /** Everything for which a cluster cannot be destroyed. Source: behaviour clustermgmt.md 1.2 (state × action). */
-import type { AnyResource, EntityOf } from '@hyperplane/contract'
+import type { AnyResource } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Task } from '@hyperplane/contract/platform/task'
@@ -16,8 +16,6 @@ import type { Reader } from '../../../store/store.ts'
 import { isManager } from '../../containers/storage-containers.ts'
 import { usersElsewhere } from '../../registrations/cluster-users.ts'
 
-type ClusterRow = EntityOf<typeof Cluster>
-
 /** By the path of their cluster. */
 const guests: readonly (readonly [AnyResource, string, string])[] = [
   [Vm, 'cluster/extId', 'VMs'],
@@ -28,7 +26,7 @@ const guests: readonly (readonly [AnyResource, string, string])[] = [
   [VmRecoveryPoint, 'clusterExtId', 'recovery points'],
 ]
 
-export async function reasonsToKeep(store: Reader, cluster: ClusterRow): Promise<ApiError[]> {
+export async function reasonsToKeep(store: Reader, cluster: Cluster): Promise<ApiError[]> {
   const { extId, name } = cluster
   const managers = await store.find(DomainManager)
   if (isManager(cluster) || managers.some(({ hostingClusterExtId }) => hostingClusterExtId === extId))
@@ -49,7 +47,7 @@ export async function reasonsToKeep(store: Reader, cluster: ClusterRow): Promise
 
 const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
 
-export async function unfinishedTasks(store: Reader, { extId, name }: ClusterRow, own: string): Promise<ApiError[]> {
+export async function unfinishedTasks(store: Reader, { extId, name }: Cluster, own: string): Promise<ApiError[]> {
   const filter = and(anyOf(pathOf(Task, 'status'), unfinished), equals(pathOf(Task, 'clusterExtIds'), extId))
   const tasks = (await store.find(Task, { filter })).filter(
     (task) => task.extId !== own && task.isBackgroundTask !== true,

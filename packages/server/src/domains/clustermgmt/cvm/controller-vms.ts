@@ -5,7 +5,7 @@ import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 
-export type HostEntity = EntityOf<typeof Host>
+export type HostEntity = Host
 
 export const controllerVmId = (hostExtId: string): string => derivedId('controller-vm', hostExtId)
 export const controllerVmName = ({ hostName }: HostEntity): string => `${hostName}-cvm`

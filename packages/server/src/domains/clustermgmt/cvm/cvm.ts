@@ -1,5 +1,5 @@
 /** Reads of controller VMs, and admission to change their size. Source: behaviour clustermgmt.md 1.6. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Cvm, type CvmReconfigurationSpec, cvmOperations } from '@hyperplane/contract/clustermgmt/cvm'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -8,7 +8,7 @@ import { ApiError, invalid } from '../../../core/api-error.ts'
 import { itemWithId, listOf } from '../../../core/standard.ts'
 import type { ControllerVmSize } from '../../../drivers/controller-vms.ts'
 import { refuseManager } from '../../containers/storage-containers.ts'
-import { implement, parentOf, type ReadContext, type WriteContext } from '../../context.ts'
+import { affected, implement, parentOf, type ReadContext, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { usableMemoryBytes } from '../../scheduling/placement.ts'
 import { loadsIn } from '../../scheduling/scheduler.ts'
@@ -18,7 +18,7 @@ import { smallestForDeduplication } from '../../storage-space/controller-vm-memo
 import { controllerVmId, controllerVmName, controllerVmOf, type HostEntity } from './controller-vms.ts'
 import { reconfigureControllerVms, requireSpare, resizeControllerVm } from './reconfigure.ts'
 
-type Context = WriteContext<EntityOf<typeof Cluster>>
+type Context = WriteContext<Cluster>
 
 const GiB = 1024 ** 3
 
@@ -71,16 +71,13 @@ async function reconfigure(ctx: Context, spec: Spec) {
   // From now on no VM takes the memory that a controller VM is to get.
   for (const { host, size } of changing)
     await ctx.store.observe(Host, host.extId, { nextControllerVmMemoryBytes: size.memorySizeBytes })
+  const changes = changing.map(({ host, size }) => ({ hostExtId: host.extId, size }))
   const task = await ctx.startTask(
     reconfigureControllerVms,
-    { clusterExtId: cluster.extId, changes: changing.map(({ host, size }) => ({ hostExtId: host.extId, size })) },
+    { clusterExtId: cluster.extId, changes },
     {
       operation: 'Reconfigure CVMs',
-      affected: hosts.map((host) => ({
-        extId: controllerVmId(host.extId),
-        name: controllerVmName(host),
-        rel: Cvm.rel as string,
-      })),
+      affected: hosts.map((host) => affected(Cvm, { extId: controllerVmId(host.extId), name: controllerVmName(host) })),
       clusterExtIds: [cluster.extId],
     },
   )

@@ -6,13 +6,12 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Cvm } from '@hyperplane/contract/clustermgmt/cvm'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import { CancelAccepted } from '../../../core/tasks/define-task.ts'
 import { inTurn } from '../../../core/tasks/in-turn.ts'
 import type { World } from '../../../core/world.ts'
 import type { ControllerVmSize } from '../../../drivers/controller-vms.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
-import { defineTask, type RecordContext, type StepContext } from '../../context.ts'
+import { CancelAccepted, defineTask, type RecordContext, type StepContext, taskAbout } from '../../context.ts'
 import { checkCluster } from '../../registrations/reachability.ts'
 import type { HostOfCluster } from '../../scheduling/host-maintenance.ts'
 import { loadsIn } from '../../scheduling/scheduler.ts'
@@ -82,7 +81,6 @@ export const resizeControllerVm = defineTask<Resize>({
     },
     {
       name: 'start',
-      progress: 100,
       seconds: [260, 400],
       run: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.startControllerVm(clusterExtId, hostExtId),
       undo: (ctx, { clusterExtId, hostExtId }) => ctx.drivers.hardware.stopControllerVm(clusterExtId, hostExtId),
@@ -98,7 +96,6 @@ export const reconfigureControllerVms = defineTask<Roll>({
     checkCluster(({ clusterExtId }) => clusterExtId),
     {
       name: 'roll',
-      progress: 100,
       run: roll,
       // No undo: each controller VM was resized or restored by its own subtask.
     },
@@ -140,22 +137,12 @@ async function roll(ctx: StepContext, { clusterExtId, changes }: Roll): Promise<
   }
 }
 
-const startResize = async (ctx: RecordContext, change: Resize): Promise<{ readonly extId: string }> =>
-  ctx.startTask(resizeControllerVm, change, {
-    operation,
-    affected: [
-      {
-        extId: controllerVmId(change.hostExtId),
-        name: await nameOf(ctx.store, change.hostExtId),
-        rel: Cvm.rel as string,
-      },
-    ],
-    clusterExtIds: [change.clusterExtId],
-    // The parent task holds the lock of the controller VM.
-    locks: [],
-    parent: ctx.taskExtId,
-    appName: 'clustermgmt',
-  })
+async function startResize(ctx: RecordContext, change: Resize): Promise<{ readonly extId: string }> {
+  const { hostExtId, clusterExtId } = change
+  const controllerVm = { extId: controllerVmId(hostExtId), name: await nameOf(ctx.store, hostExtId) }
+  const options = { ...taskAbout(operation, Cvm, controllerVm, clusterExtId), parent: ctx.taskExtId }
+  return ctx.startTask(resizeControllerVm, change, options)
+}
 
 async function nameOf(store: Reader, hostExtId: string): Promise<string> {
   const host = await store.get(Host, hostExtId)

@@ -1,5 +1,5 @@
 /** Takes a drive into the pool, or calls its removal off. Source: behaviour clustermgmt.md 1.8 (addDisk). */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Disk, type DiskAdditionSpec } from '@hyperplane/contract/clustermgmt/disk'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -8,7 +8,7 @@ import type { TaskStarted } from '../../../core/handlers.ts'
 import { notFound } from '../../../core/standard.ts'
 import type { Drive, PartitionType } from '../../../drivers/drives.ts'
 import { isManager } from '../../containers/storage-containers.ts'
-import { defineTask, type StepContext, type WriteContext } from '../../context.ts'
+import { defineTask, type StepContext, taskAbout, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { storageHostsOf } from '../../storage-space/capacity.ts'
 import { type DiskRow, recordDisks } from '../../storage-space/disks.ts'
@@ -26,7 +26,7 @@ interface Addition extends OfDisk {
 
 export async function startAddition(
   ctx: WriteContext,
-  cluster: EntityOf<typeof Cluster>,
+  cluster: Cluster,
   { serialNumber, diskPartitionInfo = { partitionType: 'EXT4' } }: Body,
 ): Promise<TaskStarted> {
   if (isManager(cluster))
@@ -51,11 +51,8 @@ export async function startAddition(
     callsOff,
   }
   // It waits for the task that removes the disk, which has the same lock.
-  return ctx.startTask(addDisk, input, {
-    operation: 'Add Disk',
-    affected: [{ extId: drive.extId, name: serialNumber, rel: Disk.rel as string }],
-    clusterExtIds: [cluster.extId],
-  })
+  const named = { extId: drive.extId, name: serialNumber }
+  return ctx.startTask(addDisk, input, taskAbout('Add Disk', Disk, named, cluster.extId))
 }
 
 /** @throws ApiError 404 unless the drive is in a slot of a host that stores data */
@@ -64,7 +61,7 @@ async function driveWith({ store, drivers }: WriteContext, clusterExtId: string,
     const drive = drivers.hardware.drivesOf(extId).find((each) => each.serialNumber === serialNumber)
     if (drive !== undefined && drive.fault?.kind !== 'PULLED') return drive
   }
-  throw notFound(Disk, 'Disk', serialNumber, 'serialNumber')
+  throw notFound(Disk, serialNumber, 'serialNumber')
 }
 
 type Replacement = NonNullable<Body['diskPartitionInfo']>['driveReplacementOption']
@@ -105,7 +102,6 @@ export const addDisk = defineTask<Addition>({
     },
     {
       name: 'add to the pool',
-      progress: 100,
       run: async (ctx, input) => {
         if (wasInPool(ctx)) return
         const bytes = await fairBytes(ctx, input.clusterExtId, presentDrive(ctx, input))
@@ -136,6 +132,6 @@ const wasInPool = ({ outputs }: Pick<StepContext, 'outputs'>): boolean => (outpu
 /** @throws ApiError 404 when the drive has left its slot meanwhile */
 function presentDrive({ drivers }: Pick<StepContext, 'drivers'>, input: Addition): Drive {
   const drive = driveOf(drivers, input)
-  if (drive === undefined || drive.fault?.kind === 'PULLED') throw notFound(Disk, 'Disk', input.diskExtId, 'extId')
+  if (drive === undefined || drive.fault?.kind === 'PULLED') throw notFound(Disk, input.diskExtId, 'extId')
   return drive
 }

@@ -4,7 +4,7 @@ import { Disk, diskOperations } from '@hyperplane/contract/clustermgmt/disk'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import type { Reader } from '../../../store/store.ts'
-import { type Broken, defineTask, implement, type ReadContext, type WriteContext } from '../../context.ts'
+import { type Broken, defineTask, implement, type ReadContext, taskAbout, type WriteContext } from '../../context.ts'
 import { rowsOf } from '../../invariants/rule.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import type { DiskRow } from '../../storage-space/disks.ts'
@@ -25,7 +25,6 @@ const setLed = defineTask<Led>({
   steps: [
     {
       name: 'set the LED',
-      progress: 100,
       seconds: [1, 3],
       run: (ctx, { clusterExtId, diskExtId, isEngaged }) =>
         ctx.drivers.hardware.setDriveLed(clusterExtId, diskExtId, isEngaged),
@@ -59,15 +58,9 @@ async function startLed(ctx: WriteContext, disk: DiskRow, isEngaged: boolean): P
   const { extId, serialNumber, clusterExtId = '', nodeExtId: hostExtId = '' } = disk
   await requireClusterReachable(ctx, clusterExtId)
   const at = { diskExtId: extId, hostExtId, clusterExtId }
-  return ctx.startTask(
-    setLed,
-    { ...at, isEngaged, wasEngaged: isLedEngaged(ctx, at) },
-    {
-      operation: 'Update Disk LED State',
-      affected: [{ extId, ...(serialNumber && { name: serialNumber }), rel: Disk.rel as string }],
-      clusterExtIds: [clusterExtId],
-    },
-  )
+  const input = { ...at, isEngaged, wasEngaged: isLedEngaged(ctx, at) }
+  const named = { extId, name: serialNumber }
+  return ctx.startTask(setLed, input, taskAbout('Update Disk LED State', Disk, named, clusterExtId))
 }
 
 async function* hostsHaveDisks(store: Reader): AsyncGenerator<Broken> {

@@ -1,23 +1,22 @@
 /** Health of disks, and the end of removed ones. Source: behaviour clustermgmt.md 1.8, 3 (Faults). */
+
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { pathOf } from '../../../core/standard.ts'
 import { parseTime } from '../../../core/time/clock.ts'
-import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { anyOf, equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
+import type { Schedule, ScheduleContext } from '../../context.ts'
 import { type DiskRow, healthOf } from '../../storage-space/disks.ts'
-
-type Context = ScheduleContext<Drivers>
 
 /** Ids of clusters, hosts and drives that changed since the last run; absent: any may have changed. */
 const changedIds = new WeakMap<Drivers, Set<string>>()
 
-export const observeDisks = {
+export const observeDisks: Schedule = {
   name: 'clustermgmt.observe-disks',
   everySeconds: 10,
-  watch({ drivers }: Context, changed: () => void): () => void {
+  watch({ drivers }, changed) {
     changedIds.delete(drivers)
     return drivers.hardware.watch((ids) => {
       if (ids === undefined) changedIds.delete(drivers)
@@ -25,7 +24,7 @@ export const observeDisks = {
       changed()
     })
   },
-  async run({ drivers, store }: Context): Promise<void> {
+  async run({ drivers, store }) {
     const ids = changedIds.get(drivers)
     const next = new Set<string>()
     changedIds.set(drivers, next)
@@ -53,7 +52,11 @@ async function disksAt(store: Reader, ids: readonly string[]): Promise<readonly 
   return disks
 }
 
-async function observe({ hardware }: Drivers, store: Context['store'], disks: readonly DiskRow[]): Promise<void> {
+async function observe(
+  { hardware }: Drivers,
+  store: ScheduleContext['store'],
+  disks: readonly DiskRow[],
+): Promise<void> {
   const changesOf = (disk: DiskRow): Pick<DiskRow, 'diskAdvanceConfig'> | undefined => {
     // Disks of an unreachable cluster keep their last known state.
     if (!hardware.isReachable(disk.clusterExtId ?? '')) return undefined
@@ -78,11 +81,11 @@ async function observe({ hardware }: Drivers, store: Context['store'], disks: re
 const staysMillis = 60_000
 
 /** Answers list a disk for a minute after its data has left. */
-export const forgetDetachable = {
+export const forgetDetachable: Schedule = {
   name: 'clustermgmt.forget-detachable-disks',
   everySeconds: 1,
-  watch: ({ store }: Context, changed: () => void): (() => void) => store.watch([Disk], changed),
-  async run({ clock, store }: Context): Promise<number | void> {
+  watch: ({ store }, changed) => store.watch([Disk], changed),
+  async run({ clock, store }) {
     const detachable = await store.find(Disk, { filter: equals(pathOf(Disk, 'status'), 'DETACHABLE') })
     const ends = detachable.map((disk) => endOf(disk))
     const gone = detachable.filter((_, index) => (ends[index] as number) <= clock.now())

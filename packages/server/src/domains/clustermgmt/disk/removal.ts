@@ -4,11 +4,17 @@ import { Disk } from '@hyperplane/contract/clustermgmt/disk'
 import { ApiError } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { rowWithId } from '../../../core/standard.ts'
-import { CancelAccepted, throwIfCanceled } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Drive, Evacuation } from '../../../drivers/drives.ts'
 import type { Transaction } from '../../../store/store.ts'
-import { defineTask, type StepContext, type WriteContext } from '../../context.ts'
+import {
+  CancelAccepted,
+  defineTask,
+  type StepContext,
+  taskAbout,
+  throwIfCanceled,
+  type WriteContext,
+} from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
 import { isWorking, poolUsage } from '../../storage-space/capacity.ts'
@@ -33,18 +39,12 @@ export async function startRemoval(ctx: WriteContext, disk: DiskRow): Promise<Ta
   const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
   requireReachable(ctx, cluster)
   if (disk.status !== 'NORMAL') throw new ApiError('DISK_REMOVAL_IN_PROGRESS', { serialNumber })
-  await requireDispensable(ctx, disk, { diskExtId: disk.extId, hostExtId, clusterExtId })
+  const at = { diskExtId: disk.extId, hostExtId, clusterExtId }
+  await requireDispensable(ctx, disk, at)
   const sharing = { sharedByHostExtId: hostExtId }
   await requireIdleTopology(ctx.store, cluster, sharing)
-  const task = await ctx.startTask(
-    removeDisk,
-    { diskExtId: disk.extId, hostExtId, clusterExtId },
-    {
-      operation: 'Remove Disk',
-      affected: [{ extId: disk.extId, name: serialNumber, rel: Disk.rel as string }],
-      clusterExtIds: [clusterExtId],
-    },
-  )
+  const named = { extId: disk.extId, name: serialNumber }
+  const task = await ctx.startTask(removeDisk, at, taskAbout('Remove Disk', Disk, named, clusterExtId))
   await lockTopology(ctx.store, clusterExtId, task.extId, sharing)
   await ctx.store.update(Disk, disk.extId, {
     status: 'MARKED_FOR_REMOVAL_BUT_NOT_DETACHABLE',
@@ -122,7 +122,6 @@ export const removeDisk = defineTask<OfDisk>({
     },
     {
       name: 'detach',
-      progress: 100,
       run: (ctx, { clusterExtId, diskExtId }) => ctx.drivers.hardware.unpoolDrive(clusterExtId, diskExtId),
       record: (ctx, { diskExtId }) =>
         changeDisk(ctx.store, diskExtId, {

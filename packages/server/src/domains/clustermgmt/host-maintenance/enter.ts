@@ -6,8 +6,15 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
-import { type TaskEnd, throwIfCanceled } from '../../../core/tasks/define-task.ts'
-import { defineTask, type RecordContext, type Step, type StepContext } from '../../context.ts'
+import {
+  affected,
+  defineTask,
+  type RecordContext,
+  type Step,
+  type StepContext,
+  type TaskEnd,
+  throwIfCanceled,
+} from '../../context.ts'
 import { type Evacuating, evacuation, HostMaintenance, hostTasks } from '../../scheduling/host-maintenance.ts'
 import { type Evacuation, isTooLate, maximumErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
 import { setState } from './states.ts'
@@ -100,7 +107,6 @@ export const enterController: Step<Evacuating> = {
 
 export const entered: Step<Evacuating> = {
   name: 'entered',
-  progress: 100,
   record: async (ctx, input) => {
     await setState(ctx.store, input.hostExtId, 'in_maintenance')
     await ctx.store.update(HostMaintenance, input.hostExtId, { isEvacuating: false, taskExtId: undefined })
@@ -122,7 +128,6 @@ export const evacuateHost = defineTask<Evacuating>({
     ...evacuationSteps,
     {
       name: 'evacuated',
-      progress: 100,
       record: async (ctx, input) => {
         await ctx.store.update(HostMaintenance, input.hostExtId, { isEvacuating: false })
         await report(ctx, input)
@@ -194,10 +199,8 @@ export async function endEvacuation(ctx: StepContext, input: Evacuating): Promis
 /** The VMs that left. */
 async function report(ctx: RecordContext, input: Evacuating): Promise<void> {
   const { movedVmExtIds = [], stoppedVmExtIds = [] } = (await maintenanceOf(ctx, input)) ?? {}
-  for (const { extId, name } of await ctx.store.getMany(Vm, movedVmExtIds))
-    ctx.affect({ extId, name, rel: Vm.rel as string })
-  for (const { extId, name } of await ctx.store.getMany(ExternVm, movedVmExtIds))
-    ctx.affect({ extId, ...(name === undefined ? {} : { name }), rel: ExternVm.rel as string })
+  for (const kind of [Vm, ExternVm])
+    for (const vm of await ctx.store.getMany(kind, movedVmExtIds)) ctx.affect(affected(kind, vm))
   ctx.complete([
     { name: 'vmExtIds', value: movedVmExtIds },
     { name: 'shutdownVmExtIds', value: stoppedVmExtIds },

@@ -5,9 +5,7 @@ import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { HostMaintenanceCommonSpec } from '@hyperplane/contract/clustermgmt/host-maintenance'
 import { ApiError, invalid } from '../../../core/api-error.ts'
-import { CancelAccepted, DriverError, type StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask, type ReadContext } from '../../context.ts'
+import { CancelAccepted, DriverError, defineTask, type ReadContext, type StepContext } from '../../context.ts'
 import {
   type Evacuating,
   HostMaintenance,
@@ -22,7 +20,6 @@ import { startController } from './exit.ts'
 import { isTooLate, nameOf } from './plan.ts'
 import { setState } from './states.ts'
 
-type Running = StepContext<Drivers>
 type Vcenter = ValueOf<typeof HostMaintenanceCommonSpec>['vcenterInfo']
 
 export type SignIn = 'accepted' | 'refused' | 'silent'
@@ -58,7 +55,7 @@ interface Move {
 }
 
 /** The smallest VMs leave first, each to the host with the most free memory. @throws ApiError VMM-40001 */
-async function planMoves(ctx: Running, { hostExtId, clusterExtId }: Evacuating): Promise<readonly Move[]> {
+async function planMoves(ctx: StepContext, { hostExtId, clusterExtId }: Evacuating): Promise<readonly Move[]> {
   const room = await freeMemoryBytes(ctx, clusterExtId)
   room.delete(hostExtId)
   const moves: Move[] = []
@@ -76,7 +73,7 @@ async function planMoves(ctx: Running, { hostExtId, clusterExtId }: Evacuating):
 }
 
 /** By host that takes VMs. */
-async function freeMemoryBytes({ drivers, store }: Pick<Running, 'drivers' | 'store'>, clusterExtId: string) {
+async function freeMemoryBytes({ drivers, store }: Pick<StepContext, 'drivers' | 'store'>, clusterExtId: string) {
   const open = (await hostsOf(store, clusterExtId)).filter(
     ({ extId, maintenanceState = 'normal' }) => maintenanceState === 'normal' && drivers.hardware.isHostUp(extId),
   )
@@ -89,16 +86,16 @@ async function freeMemoryBytes({ drivers, store }: Pick<Running, 'drivers' | 'st
 }
 
 /** Asks the management: rows follow it a moment later. @throws DriverError, final, when it is not connected */
-async function runningOn({ drivers }: Pick<Running, 'drivers'>, clusterExtId: string) {
+async function runningOn({ drivers }: Pick<StepContext, 'drivers'>, clusterExtId: string) {
   const inventories = await drivers.externalHypervisor.inventory()
   const inventory = inventories.find((one) => one.clusterExtId === clusterExtId)
-  if (inventory?.isConnected !== true) throw new DriverError('the vCenter does not answer', { retryable: false })
+  if (inventory?.isConnected !== true) throw DriverError.final('the vCenter does not answer')
   return inventory.vms
     .filter(({ powerState }) => powerState === 'ON')
     .sort((a, b) => (a.memorySizeBytes ?? 0) - (b.memorySizeBytes ?? 0) || (a.extId < b.extId ? -1 : 1))
 }
 
-async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
+async function moveAll(ctx: StepContext, input: Evacuating): Promise<void> {
   const moves = ctx.outputs['plan'] as readonly Move[]
   for (const [index, { vmExtId, to }] of moves.entries()) {
     if (ctx.cancelRequested()) throw new CancelAccepted()
@@ -123,7 +120,7 @@ async function moveAll(ctx: Running, input: Evacuating): Promise<void> {
   })
 }
 
-async function rollBack(ctx: Running, input: Evacuating): Promise<void> {
+async function rollBack(ctx: StepContext, input: Evacuating): Promise<void> {
   await endEvacuation(ctx, input)
   if (input.rollsBackOnFailure) await returnAll(ctx, input)
 }
@@ -170,7 +167,6 @@ export const exitEsxMaintenance = defineTask<Repopulating>({
     },
     {
       name: 'return VMs',
-      progress: 100,
       run: (ctx, input) => returnAll(ctx, input, () => isTooLate(ctx, 'schedulable')),
       record: async (ctx, { hostExtId }, warnings: readonly string[]) => {
         for (const warning of warnings) ctx.warn(warning)
@@ -181,7 +177,7 @@ export const exitEsxMaintenance = defineTask<Repopulating>({
 })
 
 /** @returns a warning for each VM that stays elsewhere */
-async function returnAll(ctx: Running, host: HostOfCluster, isOver = () => false): Promise<readonly string[]> {
+async function returnAll(ctx: StepContext, host: HostOfCluster, isOver = () => false): Promise<readonly string[]> {
   try {
     return await returnMoved(ctx, host, isOver)
   } catch (error) {
@@ -190,7 +186,7 @@ async function returnAll(ctx: Running, host: HostOfCluster, isOver = () => false
   }
 }
 
-async function returnMoved(ctx: Running, { hostExtId, clusterExtId }: HostOfCluster, isOver: () => boolean) {
+async function returnMoved(ctx: StepContext, { hostExtId, clusterExtId }: HostOfCluster, isOver: () => boolean) {
   const { movedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, hostExtId)) ?? {}
   const targets = new Map(((ctx.outputs['plan'] ?? []) as readonly Move[]).map(({ vmExtId, to }) => [vmExtId, to]))
   const movedVms = async () =>
@@ -212,7 +208,7 @@ async function returnMoved(ctx: Running, { hostExtId, clusterExtId }: HostOfClus
 
 /** Moves the VM to the host. @returns why it could not */
 async function moveBack(
-  { drivers, store }: Running,
+  { drivers, store }: StepContext,
   { extId, memorySizeBytes = 0 }: { readonly extId: string; readonly memorySizeBytes?: number },
   { hostExtId, clusterExtId }: HostOfCluster,
 ): Promise<string | undefined> {

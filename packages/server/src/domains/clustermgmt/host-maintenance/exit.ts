@@ -2,8 +2,7 @@
  * The host takes VMs again, and those that it had before come back where there is room. From its first step on the task
  * only goes forward. Source: behaviour clustermgmt.md 1.4 (exitHostMaintenance); vmm.md 3.2.
  */
-import type { TaskEnd } from '../../../core/tasks/define-task.ts'
-import { defineTask, type Step, type StepContext } from '../../context.ts'
+import { defineTask, type Step, type StepContext, type TaskEnd } from '../../context.ts'
 import { HostMaintenance, hostTasks, type Repopulating } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { unusedVcenterInfo } from './enter.ts'
@@ -39,7 +38,6 @@ const repopulationSteps: readonly Step<Repopulating>[] = [
   },
   {
     name: 'start VMs',
-    progress: 100,
     run: async (ctx, input) => start(ctx, input, false),
     record: async (ctx, { hostExtId, timeoutSeconds }, failed: Failed) => {
       await warnOfFailed(ctx, new Map(failed), 'could not be started again')

@@ -9,8 +9,7 @@ import {
 } from '@hyperplane/contract/clustermgmt/host-maintenance'
 import { ApiError, invalid } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { TaskOptions } from '../../../core/tasks/define-task.ts'
-import { implement, parentOf, type WriteContext } from '../../context.ts'
+import { implement, parentOf, taskAbout, type WriteContext } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { requireVcenter } from '../../registrations/vcenter.ts'
 import { beginMaintenance, HostMaintenance } from '../../scheduling/host-maintenance.ts'
@@ -23,10 +22,9 @@ import { exitMaintenance, repopulateHost } from './exit.ts'
 import { maintenanceRules } from './rules.ts'
 import { setState } from './states.ts'
 
-type HostEntity = EntityOf<typeof Host>
 type Entering = ValueOf<typeof EnterHostMaintenanceSpec>
 type Leaving = ValueOf<typeof HostMaintenanceCommonSpec>
-type Context = WriteContext<HostEntity, 'clusterExtId'>
+type Context = WriteContext<Host, 'clusterExtId'>
 
 export const hostMaintenance = implement(
   hostMaintenanceOperations,
@@ -101,14 +99,11 @@ async function exit(ctx: Context, body: Leaving, signedIn: SignIn | undefined): 
   return task
 }
 
-const taskOf = (operation: string, { extId, hostName: name, cluster }: HostEntity): TaskOptions => ({
-  operation,
-  affected: [{ extId, name, rel: Host.rel as string }],
-  clusterExtIds: [cluster.uuid],
-})
+const taskOf = (operation: string, { extId, hostName: name, cluster }: Host) =>
+  taskAbout(operation, Host, { extId, name }, cluster.uuid)
 
 /** @throws ApiError 400, 409, 503 */
-function clusterOf(ctx: Context, { vcenterInfo }: Leaving, signedIn: SignIn | undefined): EntityOf<typeof Cluster> {
+function clusterOf(ctx: Context, { vcenterInfo }: Leaving, signedIn: SignIn | undefined): Cluster {
   const cluster = parentOf(ctx, 'clusterExtId', Cluster)
   if (isEsx(cluster)) requireSignIn(vcenterInfo, signedIn)
   requireReachable(ctx, cluster)
@@ -118,7 +113,7 @@ function clusterOf(ctx: Context, { vcenterInfo }: Leaving, signedIn: SignIn | un
 /** @throws ApiError 409 when a task changes the host, or the host does not answer */
 async function requireIdle(
   { store, target: host, drivers }: Context,
-  cluster: EntityOf<typeof Cluster>,
+  cluster: Cluster,
 ): Promise<EntityOf<typeof HostMaintenance> | undefined> {
   const maintenance = await store.get(HostMaintenance, host.extId)
   const isLeaving = (host.nodeStatus ?? 'NORMAL') !== 'NORMAL'
@@ -132,7 +127,7 @@ async function requireIdle(
 }
 
 /** @throws ApiError 409 when the cluster is to keep all of its other hosts */
-async function requireTolerance(ctx: Context, cluster: EntityOf<typeof Cluster>): Promise<void> {
+async function requireTolerance(ctx: Context, cluster: Cluster): Promise<void> {
   const host = ctx.target
   if (!storesData(host)) return
   const refuse = (reason: string): never => {
@@ -140,7 +135,7 @@ async function requireTolerance(ctx: Context, cluster: EntityOf<typeof Cluster>)
   }
   const entering = await ctx.store.findWhere(HostMaintenance, { clusterExtId: cluster.extId })
   const away = new Set(entering.map(({ extId }) => extId))
-  const hosts = (await storageHostsOf(ctx.store, cluster.extId)).map((each): HostEntity => {
+  const hosts = (await storageHostsOf(ctx.store, cluster.extId)).map((each): Host => {
     if (each.extId === host.extId) return { ...each, maintenanceState: 'normal' }
     return away.has(each.extId) ? { ...each, maintenanceState: 'entering_maintenance' } : each
   })

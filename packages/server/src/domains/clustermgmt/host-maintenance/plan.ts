@@ -1,11 +1,12 @@
 /** Which VMs leave a host, and how. Source: behaviour clustermgmt.md 1.4 (plan); vmm.md 3.2 (Maintenance). */
+
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
+import type { StepContext } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { admits, Choices, type HostCandidate } from '../../scheduling/placement.ts'
 import { hostAffinityOf } from '../../scheduling/policy-selection.ts'
@@ -121,6 +122,6 @@ export const nameOf = async (store: Reader, hostExtId: string): Promise<string> 
 
 /** Whether the time of the request is over. @param step its output has the end of that time */
 export const isTooLate = (
-  { clock, outputs }: Pick<StepContext<Drivers>, 'clock' | 'outputs'>,
+  { clock, outputs }: Pick<StepContext, 'clock' | 'outputs'>,
   step: 'mark unschedulable' | 'schedulable',
 ): boolean => clock.now() >= (outputs[step] as { readonly until: number }).until

@@ -1,10 +1,8 @@
 /** Subtasks that move, stop and start VMs, a few at a time. Source: behaviour clustermgmt.md 1.4; vmm.md 3.2, 3.5. */
 import { Task } from '@hyperplane/contract/platform/task'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import type { TaskDefinition, TaskEnd } from '../../../core/tasks/define-task.ts'
 import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import type { RecordContext, StepContext } from '../../context.ts'
+import { affected, type RecordContext, type StepContext, type TaskDefinition, type TaskEnd } from '../../context.ts'
 import { evacuation, HostMaintenance, type VmOfHost } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 
@@ -25,7 +23,7 @@ interface Limits {
 
 interface VmSubtasks<I extends VmOfHost> extends Limits {
   readonly operation: (typeof operations)[keyof typeof operations]
-  readonly task: TaskDefinition<Drivers, I>
+  readonly task: TaskDefinition<I>
   readonly input: (vmExtId: string) => I
 }
 
@@ -46,10 +44,9 @@ export const forEachVm = <I extends VmOfHost>(
       return record.startTask(task, input(vmExtId), {
         operation,
         description: descriptions[operation],
-        affected: [{ extId: vmExtId, rel: Vm.rel as string, ...(vm === undefined ? {} : { name: vm.name }) }],
+        affected: [affected(Vm, vm ?? { extId: vmExtId })],
         ...(vm?.cluster?.extId === undefined ? {} : { clusterExtIds: [vm.cluster.extId] }),
         parent: ctx.taskExtId,
-        appName: 'vmm',
       })
     },
   })

@@ -4,23 +4,14 @@
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { RsyslogServer } from '@hyperplane/contract/clustermgmt/rsyslog-server'
-import type { Ids } from '../../../core/caller.ts'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
-import type { Reader, Transaction } from '../../../store/store.ts'
-import { insertUnlessReserved } from '../reserved-names.ts'
+import type { Transaction } from '../../../store/store.ts'
+import { type Following, type Write, writesOf } from '../followed-rows.ts'
 
 export type ServerRow = EntityOf<typeof RsyslogServer>
 /** As the settings of a cluster hold it: without an id. */
 export type Server = NonNullable<ClusterSettings['RSYSLOG_SERVER_CONFIG']>[number]
-
-interface Following {
-  readonly store: Reader
-  readonly ids: Pick<Ids, 'uuid'>
-  /** Ids of new rows; default: new ones. */
-  readonly idOf?: (serverName: string) => string
-  readonly tenantId: string
-}
 
 export function serverIn(row: Server): Server {
   const { serverName, ipAddress, port, networkProtocol, modules } = row
@@ -34,48 +25,31 @@ export const endpointKey = ({ ipAddress: { ipv4, ipv6 }, port, networkProtocol }
 export const addressOf = ({ ipAddress: { ipv4, ipv6 } }: Pick<Server, 'ipAddress'>): string =>
   ipv4?.value ?? ipv6?.value ?? ''
 
-type Write = (store: Transaction) => Promise<unknown>
-
 /** The writes after which the rows agree with the settings. */
 export async function rsyslogWrites(
-  { store, ids, tenantId, idOf = () => ids.uuid() }: Following,
+  ctx: Following,
   clusterExtId: string,
-  { RSYSLOG_SERVER_CONFIG: servers = [] }: ClusterSettings,
+  { RSYSLOG_SERVER_CONFIG: actual = [] }: ClusterSettings,
 ): Promise<readonly Write[]> {
-  const rows = new Map(
-    (await store.findWhere(RsyslogServer, { clusterExtId })).map((row) => [row.serverName, row] as const),
-  )
-  const present = new Set(servers.map(({ serverName }) => serverName))
-  const moved = servers.flatMap((server) => {
-    const row = rows.get(server.serverName)
-    return row === undefined || row.receiver === endpointKey(server) ? [] : [row.extId]
-  })
-  const removals = [...rows.values()].filter(({ serverName }) => !present.has(serverName))
-  const puts = servers.flatMap((server): Write[] => {
-    const row = rows.get(server.serverName)
-    if (row !== undefined && canonicalJson(serverIn(row)) === canonicalJson(serverIn(server))) return []
-    const extId = row?.extId ?? idOf(server.serverName)
-    const next: ServerRow = { ...serverIn(server), extId, tenantId, clusterExtId, receiver: endpointKey(server) }
-    return [
-      (transaction) =>
-        row === undefined
-          ? insertUnlessReserved(transaction, RsyslogServer, next)
-          : transaction.replace(RsyslogServer, next),
-    ]
-  })
+  const rows = await ctx.store.findWhere(RsyslogServer, { clusterExtId })
+  const receivers = new Map(actual.map((server) => [server.serverName, endpointKey(server)]))
+  const moved = rows.filter(({ serverName, receiver }) => (receivers.get(serverName) ?? receiver) !== receiver)
   return [
-    ...removals.map(
-      ({ extId }): Write =>
-        (transaction) =>
-          transaction.remove(RsyslogServer, extId),
-    ),
     // Two servers may have exchanged their receivers, and no two rows may have the same one meanwhile.
     ...moved.map(
-      (extId): Write =>
-        (transaction) =>
-          transaction.observe(RsyslogServer, extId, { receiver: extId }),
+      ({ extId }): Write =>
+        (store) =>
+          store.observe(RsyslogServer, extId, { receiver: extId }),
     ),
-    ...puts,
+    ...writesOf<typeof RsyslogServer, Server>(RsyslogServer, ctx, clusterExtId, {
+      rows,
+      actual,
+      keyOf: ({ serverName }) => serverName,
+      next: (server, row) =>
+        row !== undefined && canonicalJson(serverIn(row)) === canonicalJson(serverIn(server))
+          ? undefined
+          : ({ ...serverIn(server), receiver: endpointKey(server) } as ServerRow),
+    }),
   ]
 }
 

@@ -3,19 +3,24 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { RsyslogServer, rsyslogServerOperations } from '@hyperplane/contract/clustermgmt/rsyslog-server'
 import { ApiError, invalid, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { RecordContext, StepContext, TaskDefinition } from '../../../core/tasks/define-task.ts'
 import { created, replaced } from '../../../core/updates.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
-import { defineTask, implement, parentOf, type WriteContext } from '../../context.ts'
+import {
+  affected,
+  defineTask,
+  implement,
+  parentOf,
+  type RecordContext,
+  type TaskDefinition,
+  type WriteContext,
+} from '../../context.ts'
 import { limit, limitOf } from '../../limits.ts'
-import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
-import { recordCompliance } from '../compliance.ts'
+import { requireReachable } from '../../registrations/reachability.ts'
 import { maximumRsyslogServers, rsyslogFaults } from '../settings-rules.ts'
+import { type OfCluster, settingsSteps } from '../settings-task.ts'
 import { addressOf, endpointKey, followRsyslog, type Server, type ServerRow, serverIn } from './follow.ts'
 
-interface OfServer {
-  readonly clusterExtId: string
+interface OfServer extends OfCluster {
   readonly server: ServerRow
 }
 
@@ -30,7 +35,7 @@ function requireRoom(ctx: Pick<WriteContext, 'services'>, found: number): void {
 const without = (servers: readonly Server[], { serverName }: ServerRow): readonly Server[] =>
   servers.filter((other) => other.serverName !== serverName)
 
-interface Change extends Partial<Pick<TaskDefinition<Drivers, OfServer>, 'onUndone'>> {
+interface Change extends Partial<Pick<TaskDefinition<OfServer>, 'onUndone'>> {
   readonly operation: 'create' | 'update' | 'delete'
   /** Refusals that depend on the servers that the cluster has now. */
   readonly faults?: (present: readonly Server[], server: ServerRow) => readonly ApiError[]
@@ -38,46 +43,26 @@ interface Change extends Partial<Pick<TaskDefinition<Drivers, OfServer>, 'onUndo
   readonly next: (present: readonly Server[], server: ServerRow) => readonly Server[]
 }
 
-function changeOf({ operation, faults = () => [], next, onUndone }: Change): TaskDefinition<Drivers, OfServer> {
-  const presentOn = async ({ drivers }: Pick<StepContext<Drivers>, 'drivers'>, clusterExtId: string) =>
-    (await drivers.hardware.readSettings(clusterExtId)).RSYSLOG_SERVER_CONFIG ?? []
+function changeOf({ operation, faults = () => [], next, onUndone }: Change): TaskDefinition<OfServer> {
+  const serversIn = ({ RSYSLOG_SERVER_CONFIG: servers = [] }: ClusterSettings): readonly Server[] => servers
   return defineTask<OfServer>({
     name: `clustermgmt.${operation}-rsyslog-server`,
-    steps: [
-      checkCluster(({ clusterExtId }) => clusterExtId),
-      {
-        // A step of its own: a change that a crash interrupted must not be refused because of its own result.
-        name: 'check settings',
-        progress: 10,
-        run: async (ctx, { clusterExtId, server }) => {
-          const present = await presentOn(ctx, clusterExtId)
-          refuseAll(faults(present, server))
-          if (operation === 'create') requireRoom(ctx, present.length + 1)
-        },
+    steps: settingsSteps<OfServer>({
+      check: async (ctx, { server }, settings) => {
+        const present = serversIn(settings)
+        refuseAll(faults(present, server))
+        if (operation === 'create') requireRoom(ctx, present.length + 1)
       },
-      {
-        name: 'apply to the cluster',
-        progress: 90,
-        seconds: [1, 3],
-        run: async (ctx, { clusterExtId, server }) => {
-          const servers = next(await presentOn(ctx, clusterExtId), server)
-          const change = { RSYSLOG_SERVER_CONFIG: servers.length === 0 ? null : servers }
-          return ctx.drivers.hardware.writeSettings(clusterExtId, change, ctx.callKey)
-        },
-        undo: (ctx, { clusterExtId }) => ctx.drivers.hardware.takeBackSettings(clusterExtId, ctx.callKey),
+      change: async (_, { server }, settings) => {
+        const servers = next(serversIn(settings), server)
+        return { RSYSLOG_SERVER_CONFIG: servers.length === 0 ? null : servers }
       },
-      {
-        name: 'record',
-        progress: 100,
-        record: async (ctx, { clusterExtId, server }) => {
-          if (operation === 'create') await ctx.store.publish(RsyslogServer, server.extId)
-          const settings = ctx.outputs['apply to the cluster'] as ClusterSettings
-          await followRsyslog(ctx, clusterExtId, settings)
-          await recordCompliance(ctx, clusterExtId, settings)
-          if (operation !== 'delete') warnUnlessSent(ctx, server)
-        },
+      record: async (ctx, { clusterExtId, server }, settings) => {
+        if (operation === 'create') await ctx.store.publish(RsyslogServer, server.extId)
+        await followRsyslog(ctx, clusterExtId, settings)
+        if (operation !== 'delete') warnUnlessSent(ctx, server)
       },
-    ],
+    }),
     ...(onUndone && { onUndone }),
   })
 }
@@ -150,7 +135,7 @@ export const rsyslogServer = implement(
 
 const serverFaults = (body: Server): ApiError[] => rsyslogFaults(body).map(([path, text]) => invalid(path, text))
 
-function warnUnlessSent(ctx: RecordContext<Drivers>, server: ServerRow): void {
+function warnUnlessSent(ctx: RecordContext, server: ServerRow): void {
   const address = addressOf(server)
   const refusal = ctx.services.receiverGuard.refusalOf(address)
   if (refusal !== undefined) ctx.warn(`No line is sent to ${address} now: ${refusal}.`)
@@ -165,21 +150,19 @@ async function requireFreeReceiver({ store }: WriteContext, clusterExtId: string
 
 async function start(
   ctx: WriteContext<unknown, 'clusterExtId'>,
-  task: TaskDefinition<Drivers, OfServer>,
+  task: TaskDefinition<OfServer>,
   operation: string,
   server: ServerRow,
 ): Promise<TaskStarted> {
   const cluster = parentOf(ctx, 'clusterExtId', Cluster)
   requireReachable(ctx, cluster)
+  const named = { extId: server.extId, name: server.serverName }
   return ctx.startTask(
     task,
     { clusterExtId: cluster.extId, server },
     {
       operation,
-      affected: [
-        { extId: server.extId, name: server.serverName, rel: RsyslogServer.rel as string },
-        { extId: cluster.extId, name: cluster.name, rel: Cluster.rel ?? 'clustermgmt:config:cluster' },
-      ],
+      affected: [affected(RsyslogServer, named), affected(Cluster, cluster)],
       clusterExtIds: [cluster.extId],
     },
   )

@@ -2,17 +2,15 @@
  * The rows follow the SNMP settings of the cluster, whoever changed those: this API, a profile, or somebody at the cluster. A
  * cluster shows only digests of keys, so the rows keep those keys whose digests agree.
  */
-import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { SnmpSettings } from '@hyperplane/contract/clustermgmt/snmp-config'
 import { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'
 import { SnmpUser } from '@hyperplane/contract/clustermgmt/snmp-user'
-import type { Ids } from '../../../core/caller.ts'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { SecretReader } from '../../../core/world.ts'
 import { type ClusterSettings, secretDigest } from '../../../drivers/hardware.ts'
-import type { Reader, Transaction } from '../../../store/store.ts'
-import { insertUnlessReserved } from '../reserved-names.ts'
+import type { Transaction } from '../../../store/store.ts'
+import { type Following as FollowingRows, type Write, writesOf } from '../followed-rows.ts'
 import {
   type Section,
   sectionIn,
@@ -24,16 +22,11 @@ import {
   type UserRow,
 } from './section.ts'
 
-export interface Following {
-  readonly store: Reader
+export interface Following extends FollowingRows {
   readonly secrets: SecretReader
-  readonly ids: Pick<Ids, 'uuid'>
-  readonly tenantId: string
 }
 
 export type Keys = Pick<User, 'authKey' | 'privKey'>
-type Write = (store: Transaction) => Promise<unknown>
-
 export async function followSnmp(
   ctx: Following & { readonly store: Transaction },
   clusterExtId: string,
@@ -128,37 +121,4 @@ async function trapWrites(ctx: Following, clusterExtId: string, actual: readonly
         ? undefined
         : ({ ...trapIn(trap), receiver: trapKey(trap) } as TrapRow),
   })
-}
-
-interface Entries<Row, Entry> {
-  readonly rows: readonly Row[]
-  readonly actual: readonly Entry[]
-  readonly keyOf: (entry: Entry) => string
-  /** Undefined: the row is as it should be. */
-  readonly next: (entry: Entry, row: Row | undefined) => Entry | undefined
-}
-
-function writesOf<R extends AnyResource, Entry>(
-  kind: R,
-  { ids, tenantId }: Following,
-  clusterExtId: string,
-  { rows, actual, keyOf, next }: Entries<EntityOf<R> & Entry, Entry>,
-): Write[] {
-  const byKey = new Map(rows.map((row) => [keyOf(row), row]))
-  const present = new Set(actual.map(keyOf))
-  const gone = rows.filter((row) => !present.has(keyOf(row)))
-  return [
-    ...gone.map(
-      ({ extId }): Write =>
-        (store) =>
-          store.remove(kind, extId),
-    ),
-    ...actual.flatMap((entry): Write[] => {
-      const row = byKey.get(keyOf(entry))
-      const fields = next(entry, row)
-      if (fields === undefined) return []
-      const entity = { ...fields, extId: row?.extId ?? ids.uuid(), tenantId, clusterExtId } as EntityOf<R>
-      return [(store) => (row === undefined ? insertUnlessReserved(store, kind, entity) : store.replace(kind, entity))]
-    }),
-  ]
 }

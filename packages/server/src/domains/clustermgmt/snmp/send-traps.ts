@@ -1,18 +1,14 @@
 /** Alerts of a cluster, as traps and informs to the receivers that it is set up for. Source: behaviour clustermgmt.md 1.12. */
-import type { EntityOf } from '@hyperplane/contract'
+
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SnmpUser } from '@hyperplane/contract/clustermgmt/snmp-user'
-import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { ScheduleContext } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import { secretDigest } from '../../../drivers/hardware.ts'
 import type { Notification, TrapReceiver, UserSecurity } from '../../../drivers/traps.ts'
+import { DriverError, type ScheduleContext } from '../../context.ts'
 import { type AlertReceiver, alertTypes, type Notice } from '../alerts/alert.ts'
 import { openKeys } from './follow.ts'
 import { type AlertObject, engineIdOf, notifications, objectIds, severities } from './mib.ts'
 import { type Section, sectionIn, type Trap } from './section.ts'
-
-type Context = ScheduleContext<Drivers>
 
 export const sendTraps: AlertReceiver = async (ctx, notices) => {
   for (const [clusterExtId, own] of Map.groupBy(notices, (notice) => notice.clusterExtId)) {
@@ -28,7 +24,7 @@ export const sendTraps: AlertReceiver = async (ctx, notices) => {
 }
 
 /** None while SNMP is disabled, or the cluster is cut off. */
-async function receiversOf(ctx: Context, clusterExtId: string): Promise<readonly TrapReceiver[]> {
+async function receiversOf(ctx: ScheduleContext, clusterExtId: string): Promise<readonly TrapReceiver[]> {
   try {
     const section = sectionIn(await ctx.drivers.hardware.readSettings(clusterExtId))
     if (!section.isEnabled) return []
@@ -41,7 +37,7 @@ async function receiversOf(ctx: Context, clusterExtId: string): Promise<readonly
 }
 
 async function trapReceiver(
-  ctx: Context,
+  ctx: ScheduleContext,
   clusterExtId: string,
   section: Section,
   trap: Trap,
@@ -63,7 +59,7 @@ export function addressOf({ address: { ipv4, ipv6 } }: Pick<Trap, 'address'>, pr
 
 /** Undefined: the manager does not know the keys, because somebody changed them at the cluster. */
 async function userSecurity(
-  ctx: Context,
+  ctx: ScheduleContext,
   clusterExtId: string,
   { users }: Section,
   { username, engineId }: Trap,
@@ -86,7 +82,7 @@ async function userSecurity(
 
 const millisPerTick = 10
 
-function notificationOf({ clock }: Context, cluster: EntityOf<typeof Cluster>, notice: Notice): Notification {
+function notificationOf({ clock }: ScheduleContext, cluster: Cluster, notice: Notice): Notification {
   const { number, severity } = alertTypes[notice.type]
   const objects: Readonly<Record<AlertObject, number | string>> = {
     alertId: notice.alertExtId,

@@ -2,11 +2,9 @@
 import type { BodyOf } from '@hyperplane/contract'
 import { SnmpTrap, snmpTrapOperations } from '@hyperplane/contract/clustermgmt/snmp-trap'
 import { ApiError, invalid } from '../../../core/api-error.ts'
-import type { AffectedEntity, RecordContext } from '../../../core/tasks/define-task.ts'
 import { created, replaced } from '../../../core/updates.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
-import { implement } from '../../context.ts'
+import { type AffectedEntity, affected, implement, type RecordContext } from '../../context.ts'
 import { trapFaults, withCommunity } from '../settings-rules.ts'
 import { type Section, type TrapRow, trapIn, trapKey, withTrap } from './section.ts'
 import { addressOf } from './send-traps.ts'
@@ -18,11 +16,8 @@ interface OfTrap {
   readonly before?: string
 }
 
-const affected = ({ extId, address, recieverName }: TrapRow): AffectedEntity => ({
-  extId,
-  name: recieverName ?? address.ipv4?.value ?? address.ipv6?.value ?? '',
-  rel: SnmpTrap.rel as string,
-})
+const affectedTrap = ({ extId, address, recieverName }: TrapRow): AffectedEntity =>
+  affected(SnmpTrap, { extId, name: recieverName ?? address.ipv4?.value ?? address.ipv6?.value ?? '' })
 
 const put = {
   faults: (present: Section, { trap, before }: OfTrap): ApiError[] => [
@@ -73,7 +68,7 @@ export const snmpTrap = implement(
       const given = withCommunity(body)
       const own = { clusterExtId: cluster.extId, receiver: trapKey(given) }
       const trap = await ctx.store.insert(SnmpTrap, created(ctx, SnmpTrap, given, own), { pending: true })
-      return startSnmpChange(ctx, cluster, createTrap, { trap }, affected(trap))
+      return startSnmpChange(ctx, cluster, createTrap, { trap }, affectedTrap(trap))
     },
 
     async updateSnmpTrapById(ctx, { body }) {
@@ -82,13 +77,13 @@ export const snmpTrap = implement(
       const trap = { ...replaced(SnmpTrap, stored, given, ctx.version), receiver: trapKey(given) }
       await ctx.store.touch(SnmpTrap, trap.extId)
       const input = { trap, before: trapKey(stored) }
-      return startSnmpChange(ctx, clusterInPath(ctx), updateTrap, input, affected(trap))
+      return startSnmpChange(ctx, clusterInPath(ctx), updateTrap, input, affectedTrap(trap))
     },
 
     deleteSnmpTrapById(ctx) {
       const trap = ctx.target
       const input = { trap, before: trapKey(trap) }
-      return startSnmpChange(ctx, clusterInPath(ctx), deleteTrap, input, affected(trap))
+      return startSnmpChange(ctx, clusterInPath(ctx), deleteTrap, input, affectedTrap(trap))
     },
   },
   {
@@ -106,7 +101,7 @@ function userFaults({ users }: Section, { version, username }: TrapRow): ApiErro
   return [new ApiError('ENTITY_NOT_FOUND', { kind: 'SNMP user', id: username ?? '', attribute: 'username' })]
 }
 
-function warnUnlessSent(ctx: RecordContext<Drivers>, trap: TrapRow): void {
+function warnUnlessSent(ctx: RecordContext, trap: TrapRow): void {
   const address = addressOf(trap, trap.protocol)
   const refusal = address === undefined ? undefined : ctx.drivers.traps.refusalOf(address)
   if (refusal !== undefined) ctx.warn(`No trap is sent to ${address} now: ${refusal}.`)

@@ -2,9 +2,8 @@
 import type { BodyOf } from '@hyperplane/contract'
 import { SnmpUser, snmpUserOperations } from '@hyperplane/contract/clustermgmt/snmp-user'
 import { ApiError, invalid } from '../../../core/api-error.ts'
-import type { AffectedEntity } from '../../../core/tasks/define-task.ts'
 import { created } from '../../../core/updates.ts'
-import { implement } from '../../context.ts'
+import { type AffectedEntity, affected, implement } from '../../context.ts'
 import { openSecrets } from '../settings-sections.ts'
 import { type Section, type User, type UserRow, userIn, withUser } from './section.ts'
 import { clusterInPath, snmpChange, startSnmpChange } from './tasks.ts'
@@ -13,11 +12,7 @@ interface OfUser {
   readonly user: UserRow
 }
 
-const affected = ({ extId, username }: UserRow): AffectedEntity => ({
-  extId,
-  name: username,
-  rel: SnmpUser.rel as string,
-})
+const affectedUser = ({ extId, username: name }: UserRow): AffectedEntity => affected(SnmpUser, { extId, name })
 
 const createUser = snmpChange<OfUser>({
   operation: 'Create SNMP User',
@@ -66,17 +61,17 @@ export const snmpUser = implement(
       const user = await ctx.store.insert(SnmpUser, created(ctx, SnmpUser, body, { clusterExtId: cluster.extId }), {
         pending: true,
       })
-      return startSnmpChange(ctx, cluster, createUser, { user }, affected(user))
+      return startSnmpChange(ctx, cluster, createUser, { user }, affectedUser(user))
     },
 
     async updateSnmpUserById(ctx, { body }) {
       const user = ctx.target
       await ctx.store.touch(SnmpUser, user.extId)
-      return startSnmpChange(ctx, clusterInPath(ctx), updateUser, { user, body }, affected(user))
+      return startSnmpChange(ctx, clusterInPath(ctx), updateUser, { user, body }, affectedUser(user))
     },
 
     deleteSnmpUserById: (ctx) =>
-      startSnmpChange(ctx, clusterInPath(ctx), deleteUser, { user: ctx.target }, affected(ctx.target)),
+      startSnmpChange(ctx, clusterInPath(ctx), deleteUser, { user: ctx.target }, affectedUser(ctx.target)),
   },
   {
     rules: {

@@ -1,25 +1,26 @@
 /** One change of the SNMP settings of a cluster, and its task. Source: behaviour clustermgmt.md 1.1 (task shape), 1.12. */
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SnmpSettings } from '@hyperplane/contract/clustermgmt/snmp-config'
 import { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'
 import { SnmpUser } from '@hyperplane/contract/clustermgmt/snmp-user'
 import { type ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { AffectedEntity, RecordContext, TaskDefinition } from '../../../core/tasks/define-task.ts'
 import type { SecretReader } from '../../../core/world.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
 import type { Reader } from '../../../store/store.ts'
-import { defineTask, parentOf, type WriteContext } from '../../context.ts'
-import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
-import { recordCompliance } from '../compliance.ts'
+import {
+  type AffectedEntity,
+  affected,
+  defineTask,
+  parentOf,
+  type RecordContext,
+  type TaskDefinition,
+  type WriteContext,
+} from '../../context.ts'
+import { requireReachable } from '../../registrations/reachability.ts'
+import { type OfCluster, settingsSteps } from '../settings-task.ts'
 import { followSnmp, snmpConfigId } from './follow.ts'
 import { type Section, sectionIn, type User } from './section.ts'
-
-interface OfCluster {
-  readonly clusterExtId: string
-}
 
 interface Change<I> {
   /** Words of the task's name: `Create SNMP User`. */
@@ -33,69 +34,47 @@ interface Change<I> {
   /** Users with the keys that `next` has set. */
   readonly given?: (input: I) => readonly User[]
   /** Writes the row that the request names. Its settings are on the cluster already. */
-  readonly record?: (ctx: RecordContext<Drivers>, input: I) => Promise<unknown>
+  readonly record?: (ctx: RecordContext, input: I) => Promise<unknown>
   /** Removes what the request itself wrote. */
-  readonly onUndone?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
+  readonly onUndone?: (ctx: RecordContext, input: I) => Promise<void>
 }
 
 export interface SnmpChange<I> extends Change<I> {
-  readonly task: TaskDefinition<Drivers, I & OfCluster>
+  readonly task: TaskDefinition<I & OfCluster>
 }
 
 export function snmpChange<I>(change: Change<I>): SnmpChange<I> {
   type Input = I & OfCluster
   const { onUndone, current = async (_store, input) => input } = change
-  const presentOn = async ({ drivers }: { readonly drivers: Drivers }, clusterExtId: string): Promise<Section> =>
-    sectionIn(await drivers.hardware.readSettings(clusterExtId))
   const task = defineTask<Input>({
     name: `clustermgmt.${change.operation.toLowerCase().replaceAll(' ', '-')}`,
-    steps: [
-      checkCluster(({ clusterExtId }) => clusterExtId),
-      {
-        // A step of its own: after a crash `next` must not be refused because of its own result.
-        name: 'check settings',
-        progress: 10,
-        run: async (ctx, input) =>
-          refuseAll(change.faults(await presentOn(ctx, input.clusterExtId), await current(ctx.store, input))),
+    steps: settingsSteps<Input>({
+      check: async (ctx, input, present) =>
+        refuseAll(change.faults(sectionIn(present), await current(ctx.store, input))),
+      change: async (ctx, input, present) => {
+        const next = change.next(sectionIn(present), await current(ctx.store, input), ctx.secrets)
+        return { SNMP_SERVER_CONFIG: next as ClusterSettings['SNMP_SERVER_CONFIG'] & object }
       },
-      {
-        name: 'apply to the cluster',
-        progress: 90,
-        seconds: [1, 3],
-        run: async (ctx, input) => {
-          const present = await presentOn(ctx, input.clusterExtId)
-          const next = change.next(present, await current(ctx.store, input), ctx.secrets)
-          const SNMP_SERVER_CONFIG = next as ClusterSettings['SNMP_SERVER_CONFIG'] & object
-          return ctx.drivers.hardware.writeSettings(input.clusterExtId, { SNMP_SERVER_CONFIG }, ctx.callKey)
-        },
-        undo: (ctx, { clusterExtId }) => ctx.drivers.hardware.takeBackSettings(clusterExtId, ctx.callKey),
+      record: async (ctx, input, settings) => {
+        await change.record?.(ctx, input)
+        await followSnmp(ctx, input.clusterExtId, settings, change.given?.(input))
       },
-      {
-        name: 'record',
-        progress: 100,
-        record: async (ctx, input) => {
-          await change.record?.(ctx, input)
-          const settings = ctx.outputs['apply to the cluster'] as ClusterSettings
-          await followSnmp(ctx, input.clusterExtId, settings, change.given?.(input))
-          await recordCompliance(ctx, input.clusterExtId, settings)
-        },
-      },
-    ],
+    }),
     ...(onUndone && { onUndone }),
   })
   return { ...change, task }
 }
 
 /**
- * @param affected default: the SNMP configuration
+ * @param entity default: the SNMP configuration
  * @throws ApiError 503, and the faults of the change
  */
 export async function startSnmpChange<I extends object>(
   ctx: WriteContext,
-  cluster: EntityOf<typeof Cluster>,
+  cluster: Cluster,
   { operation, faults, task }: SnmpChange<I>,
   input: I,
-  affected: AffectedEntity = { extId: snmpConfigId(cluster.extId), rel: SnmpSettings.rel as string },
+  entity: AffectedEntity = affected(SnmpSettings, { extId: snmpConfigId(cluster.extId) }),
 ): Promise<TaskStarted> {
   requireReachable(ctx, cluster)
   // Tasks that come first may change what this one is judged by: it is judged after them.
@@ -106,14 +85,14 @@ export async function startSnmpChange<I extends object>(
     { ...input, clusterExtId: cluster.extId },
     {
       operation,
-      affected: [affected],
+      affected: [entity],
       clusterExtIds: [cluster.extId],
-      locks: [cluster.extId, affected.extId],
+      locks: [cluster.extId, entity.extId],
     },
   )
 }
 
-export const clusterInPath = (ctx: WriteContext<unknown, 'clusterExtId'>): EntityOf<typeof Cluster> =>
+export const clusterInPath = (ctx: WriteContext<unknown, 'clusterExtId'>): Cluster =>
   parentOf(ctx, 'clusterExtId', Cluster)
 
 export async function storedSection(store: Reader, clusterExtId: string): Promise<Section> {

@@ -1,6 +1,5 @@
 /** Where the certificate of a cluster is in use: on the cluster, or in this process for the cluster of the manager. */
 import { X509Certificate } from 'node:crypto'
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SSLCertificate } from '@hyperplane/contract/clustermgmt/ssl-certificate'
 import type { pino } from 'pino'
@@ -12,14 +11,11 @@ import type { Reader } from '../../../store/store.ts'
 import { isManager } from '../../containers/storage-containers.ts'
 import { algorithmOf } from './replacement.ts'
 
-type ClusterRow = EntityOf<typeof Cluster>
-type CertificateRow = EntityOf<typeof SSLCertificate>
-
 /** undefined: the cluster serves by itself. */
-export const serviceTlsOf = (ctx: { readonly services: Services }, cluster: ClusterRow): ServiceTls | undefined =>
+export const serviceTlsOf = (ctx: { readonly services: Services }, cluster: Cluster): ServiceTls | undefined =>
   isManager(cluster) ? ctx.services.serviceTls : undefined
 
-export function subjectOf({ extId, name, network }: ClusterRow): CertificateSubject {
+export function subjectOf({ extId, name, network }: Cluster): CertificateSubject {
   const { fqdn, externalAddress: address } = network ?? {}
   const names = [fqdn, address?.ipv4?.value, address?.ipv6?.value].filter((one) => one !== undefined)
   return { clusterExtId: extId, name, names }
@@ -28,25 +24,25 @@ export function subjectOf({ extId, name, network }: ClusterRow): CertificateSubj
 /** PEM, with issuers. */
 export const shownCertificate = (
   ctx: { readonly services: Services; readonly drivers: Drivers },
-  cluster: ClusterRow,
+  cluster: Cluster,
 ): Promise<string> =>
   serviceTlsOf(ctx, cluster)?.shownCertificate() ?? ctx.drivers.hardware.shownCertificate(subjectOf(cluster))
 
 /** The certificate as clients of the API see it. */
 export function shownFields(
   pem: string,
-): Pick<CertificateRow, 'publicCertificate' | 'caChain' | 'privateKeyAlgorithm'> {
+): Pick<SSLCertificate, 'publicCertificate' | 'caChain' | 'privateKeyAlgorithm'> {
   const [leaf = '', ...issuers] = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g) ?? []
   return {
     publicCertificate: leaf,
     ...(issuers.length === 0 ? {} : { caChain: issuers.join('') }),
     // A configured key may have an algorithm that the interface has no name for.
-    privateKeyAlgorithm: algorithmOf(new X509Certificate(leaf).publicKey) as CertificateRow['privateKeyAlgorithm'],
+    privateKeyAlgorithm: algorithmOf(new X509Certificate(leaf).publicKey) as SSLCertificate['privateKeyAlgorithm'],
   }
 }
 
 /** undefined: none was chosen, or its key stayed behind when the world was exported. */
-export function storedPair(secrets: SecretReader, row: CertificateRow | undefined): CertificatePair | undefined {
+export function storedPair(secrets: SecretReader, row: SSLCertificate | undefined): CertificatePair | undefined {
   if (row?.publicCertificate === undefined) return undefined
   const privateKey = secrets.open('SSLCertificate', row.extId, 'privateKey', row.privateKey)
   if (privateKey === undefined) return undefined

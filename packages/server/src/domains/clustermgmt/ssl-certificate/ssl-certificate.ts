@@ -1,22 +1,24 @@
 /** SSL certificates of clusters, and of this service. Source: behaviour clustermgmt.md 1.15. */
 import { X509Certificate } from 'node:crypto'
-import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SSLCertificate, sslCertificateOperations } from '@hyperplane/contract/clustermgmt/ssl-certificate'
 import { ApiError } from '../../../core/api-error.ts'
-import { DriverError, type RecordContext, type StepContext } from '../../../core/tasks/define-task.ts'
 import { makeSelfSignedServer } from '../../../core/x509.ts'
 import type { CertificatePair } from '../../../drivers/cluster-certificates.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { isManager } from '../../containers/storage-containers.ts'
-import { defineTask, implement, type ReadContext } from '../../context.ts'
+import {
+  DriverError,
+  defineTask,
+  implement,
+  type ReadContext,
+  type RecordContext,
+  type StepContext,
+} from '../../context.ts'
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
+import { clusterTask } from '../cluster-task.ts'
 import { serviceTlsOf, shownCertificate, shownFields, storedPair, subjectOf, useOnService } from './holder.ts'
 import { asksForNewKey, readReplacement, regenerated, regenerationFaults } from './replacement.ts'
-
-type CertificateRow = EntityOf<typeof SSLCertificate>
-type ClusterRow = EntityOf<typeof Cluster>
 
 interface Replacing {
   readonly clusterExtId: string
@@ -76,12 +78,11 @@ const updateCertificate = defineTask<Replacing>({
     },
     {
       name: 'verify by handshake',
-      progress: 100,
       seconds: [1, 3],
       run: async (ctx, { clusterExtId }) => {
         const shown = new X509Certificate(await shownCertificate(ctx, await clusterOf(ctx, clusterExtId)))
         if (shown.raw.equals(new X509Certificate(stagedPair(ctx).certificate).raw)) return
-        throw new DriverError('a new connection is shown another certificate', { retryable: false })
+        throw DriverError.final('a new connection is shown another certificate')
       },
     },
   ],
@@ -96,7 +97,7 @@ export const sslCertificate = implement(
   sslCertificateOperations,
   {
     async updateSSLCertificate(ctx, { path: { clusterExtId }, prepared }) {
-      const cluster = (await ctx.store.get(Cluster, clusterExtId)) as ClusterRow
+      const cluster = (await ctx.store.get(Cluster, clusterExtId)) as Cluster
       requireReachable(ctx, cluster)
       if (serviceTlsOf(ctx, cluster)?.isConfigured === true)
         throw new ApiError('CONFLICT', {
@@ -109,11 +110,7 @@ export const sslCertificate = implement(
       await ctx.store.touch(SSLCertificate, clusterExtId)
       const pair = prepared as CertificatePair | undefined
       const input = { clusterExtId, ...(pair === undefined ? {} : { pair }) }
-      return ctx.startTask(updateCertificate, input, {
-        operation: 'Update SSL Certificate',
-        affected: [{ extId: clusterExtId, name: cluster.name, rel: 'clustermgmt:config:cluster' }],
-        clusterExtIds: [clusterExtId],
-      })
+      return ctx.startTask(updateCertificate, input, clusterTask('Update SSL Certificate', cluster))
     },
   },
   {
@@ -130,16 +127,16 @@ export const sslCertificate = implement(
 )
 
 /** Until a request chooses one, the cluster shows a certificate of its own. */
-const unchosenRow = (cluster: ClusterRow | undefined): CertificateRow | undefined =>
-  cluster && ({ extId: cluster.extId, clusterExtId: cluster.extId, privateKeyAlgorithm: regenerated } as CertificateRow)
+const unchosenRow = (cluster: Cluster | undefined): SSLCertificate | undefined =>
+  cluster && ({ extId: cluster.extId, clusterExtId: cluster.extId, privateKeyAlgorithm: regenerated } as SSLCertificate)
 
 async function withShownCertificate(
   ctx: ReadContext,
-  rows: readonly CertificateRow[],
-): Promise<readonly CertificateRow[]> {
+  rows: readonly SSLCertificate[],
+): Promise<readonly SSLCertificate[]> {
   return Promise.all(
     rows.map(async (row) => {
-      const cluster = (await ctx.store.get(Cluster, row.extId)) as ClusterRow
+      const cluster = (await ctx.store.get(Cluster, row.extId)) as Cluster
       // Its row may lack the key, and then the service shows another certificate.
       const isStored = row.publicCertificate !== undefined && serviceTlsOf(ctx, cluster) === undefined
       return isStored ? row : { ...row, ...shownFields(await shownCertificate(ctx, cluster)) }
@@ -147,24 +144,23 @@ async function withShownCertificate(
   )
 }
 
-async function clusterOf({ store }: { readonly store: Reader }, clusterExtId: string): Promise<ClusterRow> {
+async function clusterOf({ store }: { readonly store: Reader }, clusterExtId: string): Promise<Cluster> {
   const cluster = await store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw new DriverError('the cluster is gone', { retryable: false })
+  if (cluster === undefined) throw DriverError.final('the cluster is gone')
   return cluster
 }
 
-const stagedPair = ({ outputs }: StepContext<Drivers> | RecordContext<Drivers>): CertificatePair =>
-  outputs[stage] as CertificatePair
+const stagedPair = ({ outputs }: StepContext | RecordContext): CertificatePair => outputs[stage] as CertificatePair
 
 /** undefined: the switch is not recorded. */
-const switchedFrom = ({ outputs }: StepContext<Drivers> | RecordContext<Drivers>) =>
-  outputs[switchOver] as { readonly before?: CertificateRow } | undefined
+const switchedFrom = ({ outputs }: StepContext | RecordContext) =>
+  outputs[switchOver] as { readonly before?: SSLCertificate } | undefined
 
 /** Only this service needs its key again, at the next start: a cluster has its own. */
-const rowOf = (cluster: ClusterRow, { certificate, caChain = '', privateKey }: CertificatePair): CertificateRow =>
+const rowOf = (cluster: Cluster, { certificate, caChain = '', privateKey }: CertificatePair): SSLCertificate =>
   ({
     extId: cluster.extId,
     clusterExtId: cluster.extId,
     ...shownFields(certificate + caChain),
     ...(isManager(cluster) ? { privateKey } : {}),
-  }) as CertificateRow
+  }) as SSLCertificate

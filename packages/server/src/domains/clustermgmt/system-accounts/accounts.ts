@@ -14,10 +14,6 @@ import { isManager } from '../../containers/storage-containers.ts'
 
 type Row = EntityOf<typeof SystemUserPassword>
 type SystemType = NonNullable<Row['systemType']>
-type ClusterRow = EntityOf<typeof Cluster>
-type HostRow = EntityOf<typeof Host>
-type BmcRow = EntityOf<typeof BmcInfo>
-type UserRow = EntityOf<typeof User>
 
 /** Accounts of a native hypervisor. */
 const nativeNames = ['root', 'admin'] as const
@@ -53,11 +49,11 @@ export interface Account {
   readonly extId: string
   readonly systemType: SystemType
   readonly username: string
-  readonly cluster: ClusterRow
-  readonly host?: HostRow
-  readonly bmc?: BmcRow
+  readonly cluster: Cluster
+  readonly host?: Host
+  readonly bmc?: BmcInfo
   /** The local user that PC `admin` is. */
-  readonly user?: UserRow
+  readonly user?: User
 }
 
 export const accountId = (type: SystemType, ownerExtId: string, username: string): string =>
@@ -89,13 +85,13 @@ export async function findAccount(
   return accounts.find((account) => account.extId === extId)
 }
 
-function accountsOfCluster(cluster: ClusterRow, user: UserRow | undefined): readonly Account[] {
+function accountsOfCluster(cluster: Cluster, user: User | undefined): readonly Account[] {
   if (!isManager(cluster))
     return ['admin', 'service'].map((name) => ({ ...named('AOS', cluster.extId, name), cluster }))
   return user?.passwordHash === undefined ? [] : [{ ...named('PC', cluster.extId, 'admin'), cluster, user }]
 }
 
-function accountsOfHost(cluster: ClusterRow, host: HostRow, bmc: BmcRow | undefined): readonly Account[] {
+function accountsOfHost(cluster: Cluster, host: Host, bmc: BmcInfo | undefined): readonly Account[] {
   const native = host.hypervisor?.type === 'AHV' ? nativeNames : []
   const own = native.map((name) => ({ ...named('AHV', host.extId, name), cluster, host }))
   // One account of the BMC, whatever its name is now.

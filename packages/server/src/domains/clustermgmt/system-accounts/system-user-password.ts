@@ -1,16 +1,20 @@
 /** The password manager: accounts of systems below the manager, and its own `admin`. Source: behaviour clustermgmt.md 1.14. */
-import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SystemUserPassword, systemUserPasswordOperations } from '@hyperplane/contract/clustermgmt/system-user-password'
 import { User } from '@hyperplane/contract/iam/user'
 import { ApiError, invalid, refuseAll } from '../../../core/api-error.ts'
 import { listOf, notFound } from '../../../core/standard.ts'
-import type { RecordContext, StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { SystemAccountAccess } from '../../../drivers/system-accounts.ts'
 import { brokenRules, classesIn, isHighStrength } from '../../accounts/password-policy.ts'
-import { defineTask, implement, type ReadContext } from '../../context.ts'
+import {
+  defineTask,
+  implement,
+  type ReadContext,
+  type RecordContext,
+  type StepContext,
+  taskAbout,
+} from '../../context.ts'
 import {
   type Account,
   type AccountRef,
@@ -89,7 +93,6 @@ const changePassword = defineTask<Changing>({
     },
     {
       name: 'end earlier sign-ins',
-      progress: 100,
       run: async (ctx, input) => {
         if ((await findAccount(ctx.store, input))?.systemType === 'PC') ctx.services.authenticator.forget(adminId)
       },
@@ -110,24 +113,15 @@ export const systemUserPassword = implement(
 
     async changeSystemUserPasswordById(ctx, { body, path: { extId } }) {
       const account = (await visibleAccounts(ctx)).find((each) => each.extId === extId)
-      if (account === undefined) throw notFound(SystemUserPassword, SystemUserPassword.kind, extId, 'extId')
+      if (account === undefined) throw notFound(SystemUserPassword, extId, 'extId')
       const { currentPassword, newPassword = '' } = body
       refuseAll(passwordFaults(account, newPassword))
       const { systemType, username, cluster, host } = account
       const ref = { extId, clusterExtId: cluster.extId, ...(host === undefined ? {} : { hostExtId: host.extId }) }
       const input = { ...ref, newPassword, ...(currentPassword === undefined ? {} : { currentPassword }) }
-      return ctx.startTask(changePassword, input, {
-        operation: 'ChangePassword',
-        description: 'Update system user password',
-        affected: [
-          {
-            extId,
-            name: `${systemType} ${username} user password`,
-            rel: 'security:config:system-user-passwords',
-          },
-        ],
-        clusterExtIds: [cluster.extId],
-      })
+      const named = { extId, name: `${systemType} ${username} user password` }
+      const options = taskAbout('ChangePassword', SystemUserPassword, named, cluster.extId)
+      return ctx.startTask(changePassword, input, { ...options, description: 'Update system user password' })
     },
   },
   {
@@ -161,21 +155,18 @@ function passwordFaults({ systemType, username }: Account, password: string): Ap
   return faults.map((text) => invalid('newPassword', text))
 }
 
-type Running = StepContext<Drivers>
-type Recording = RecordContext<Drivers>
-
-async function accountOf({ store }: Running | Recording, ref: AccountRef): Promise<Account> {
+async function accountOf({ store }: StepContext | RecordContext, ref: AccountRef): Promise<Account> {
   const account = await findAccount(store, ref)
   if (account === undefined) throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason: 'the account being gone' })
   return account
 }
 
-const judgedIn = ({ outputs }: Running | Recording): Judged => outputs[judge] as Judged
+const judgedIn = ({ outputs }: StepContext | RecordContext): Judged => outputs[judge] as Judged
 
 const reasonOf = (cause: unknown): string =>
   `the system, which said: ${cause instanceof Error ? cause.message : 'nothing'}`
 
-async function judgePasswords(ctx: Running, input: Changing): Promise<Judged> {
+async function judgePasswords(ctx: StepContext, input: Changing): Promise<Judged> {
   const { currentPassword, newPassword } = input
   const { passwords } = ctx.services
   const account = await accountOf(ctx, input)
@@ -200,7 +191,7 @@ async function judgePasswords(ctx: Running, input: Changing): Promise<Judged> {
 
 /** Begins with the current password, which may be the one of the factory, or set by another operation. */
 async function historyOf(
-  ctx: Running,
+  ctx: StepContext,
   { bmc }: Account,
   { passwordHash, formerPasswordHashes = [] }: AccountRow,
 ): Promise<readonly string[]> {
@@ -214,7 +205,7 @@ async function historyOf(
 }
 
 async function matchesCurrent(
-  ctx: Running,
+  ctx: StepContext,
   { bmc }: Account,
   passwordHash: string | undefined,
   password: string,
@@ -228,10 +219,10 @@ async function matchesCurrent(
 
 type Bmc = NonNullable<Account['bmc']>
 
-const bmcPassword = ({ secrets }: Running | Recording, bmc: Bmc): string | undefined =>
+const bmcPassword = ({ secrets }: StepContext | RecordContext, bmc: Bmc): string | undefined =>
   secrets.open('BmcInfo', bmc.extId, 'credential/password', bmc.credential?.password)
 
-function accessOf(ctx: Running, { extId, cluster, host, bmc }: Account): SystemAccountAccess {
+function accessOf(ctx: StepContext, { extId, cluster, host, bmc }: Account): SystemAccountAccess {
   return {
     extId,
     clusterExtId: cluster.extId,
@@ -249,7 +240,7 @@ function accessOf(ctx: Running, { extId, cluster, host, bmc }: Account): SystemA
   }
 }
 
-async function countFailure(ctx: Recording, account: Account): Promise<void> {
+async function countFailure(ctx: RecordContext, account: Account): Promise<void> {
   const row = await ctx.store.get(SystemAccount, account.extId)
   const now = ctx.clock.now()
   const failures = [...(row?.failures ?? []).filter((at) => Date.parse(at) > now - tenMinutes), ctx.clock.iso()]
@@ -266,12 +257,12 @@ async function countFailure(ctx: Recording, account: Account): Promise<void> {
 /** The rows before the change. */
 interface Before {
   readonly account?: AccountRow
-  readonly user?: EntityOf<typeof User>
+  readonly user?: User
   readonly bmc?: Bmc
   readonly extId: string
 }
 
-async function recordChange(ctx: Recording, input: Changing): Promise<Before> {
+async function recordChange(ctx: RecordContext, input: Changing): Promise<Before> {
   const { extId, newPassword } = input
   const account = await accountOf(ctx, input)
   const { hash, history = [], replaces } = judgedIn(ctx)
@@ -314,7 +305,7 @@ async function recordChange(ctx: Recording, input: Changing): Promise<Before> {
   return { extId, ...(row && { account: row }), ...(bmc && { bmc }), ...(user && { user }) }
 }
 
-async function unrecordChange(ctx: Recording): Promise<void> {
+async function unrecordChange(ctx: RecordContext): Promise<void> {
   const before = ctx.outputs[recorded] as Before | undefined
   if (before === undefined) return
   const { extId, account, user, bmc } = before

@@ -18,7 +18,6 @@ export const discoverNodes = defineTask<Params & { readonly clusterExtId: string
   steps: [
     {
       name: 'discover',
-      progress: 100,
       seconds: [8, 20],
       run: async ({ drivers, store }, params) => {
         const found = drivers.hardware.unconfiguredNodes(params.timeout ?? 60).filter((node) => matches(node, params))

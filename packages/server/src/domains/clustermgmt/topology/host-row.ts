@@ -1,11 +1,10 @@
 /** The rows that a node has as a host of a cluster. Source: behaviour clustermgmt.md 1.4, 1.13. */
-import type { EntityOf } from '@hyperplane/contract'
 import type { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { coresOf, type NodeView } from '../../../drivers/nodes.ts'
 
 /** COMPUTE_ONLY: no controller VM and no drives in the pool. STORAGE_ONLY: no VMs of users. */
-export type HostType = NonNullable<EntityOf<typeof Host>['hostType']>
+export type HostType = NonNullable<Host['hostType']>
 
 interface HostOfCluster {
   readonly tenantId: string | undefined
@@ -21,7 +20,7 @@ const microsPerMilli = 1000
 
 export const ipv4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
 
-export function hostRowOf(node: NodeView, host: HostOfCluster): EntityOf<typeof Host> {
+export function hostRowOf(node: NodeView, host: HostOfCluster): Host {
   const { cpu, addresses, block, gpuList } = node
   const { hostType = 'HYPER_CONVERGED' } = host
   const cores = coresOf(node)
@@ -63,7 +62,7 @@ export function hostRowOf(node: NodeView, host: HostOfCluster): EntityOf<typeof 
     isHardwareVirtualized: false,
     isRebootPending: false,
     isSecureBooted: node.isSecureBooted,
-  } as EntityOf<typeof Host>
+  } as Host
 }
 
 const controllerVmOf = ({ addresses: { cvm } }: NodeView) => ({
@@ -78,7 +77,7 @@ const controllerVmOf = ({ addresses: { cvm } }: NodeView) => ({
 export const bmcRowOf = (
   { nodeUuid, addresses: { bmc } }: NodeView,
   { tenantId, cluster }: HostOfCluster,
-): EntityOf<typeof BmcInfo> | undefined =>
+): BmcInfo | undefined =>
   bmc === undefined
     ? undefined
     : ({
@@ -87,4 +86,4 @@ export const bmcRowOf = (
         clusterExtId: cluster.extId,
         ipAddress: ipv4(bmc),
         status: 'INVALID',
-      } as EntityOf<typeof BmcInfo>)
+      } as BmcInfo)

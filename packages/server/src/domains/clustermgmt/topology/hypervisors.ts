@@ -2,10 +2,9 @@
 import type { ValueOf } from '@hyperplane/contract'
 import type { HypervisorUploadInfo } from '@hyperplane/contract/clustermgmt/task-response'
 import type { HypervisorUploadParam } from '@hyperplane/contract/clustermgmt/unconfigured-node'
-import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { NodeBundle } from '../../../drivers/nodes.ts'
-import { defineTask } from '../../context.ts'
+import { DriverError, defineTask } from '../../context.ts'
 import { disagreements, isModelSupported, needsImaging, nodeNamed, refuseWith } from './nodes.ts'
 import { keepResult } from './task-results.ts'
 
@@ -15,7 +14,7 @@ type Info = ValueOf<typeof HypervisorUploadInfo>
 /** @throws DriverError, retryable, while no member of the cluster answers */
 export function bundleFor({ hardware }: Drivers, clusterExtId: string): NodeBundle {
   const bundle = hardware.imageOf(clusterExtId)
-  if (bundle === undefined) throw new DriverError('no host of the cluster answers', { retryable: true })
+  if (bundle === undefined) throw DriverError.retryable('no host of the cluster answers')
   return bundle
 }
 
@@ -24,7 +23,6 @@ export const checkHypervisors = defineTask<Params & { readonly clusterExtId: str
   steps: [
     {
       name: 'check hypervisors',
-      progress: 100,
       seconds: [5, 12],
       run: async ({ drivers }, { clusterExtId, nodeList }) => {
         const bundle = bundleFor(drivers, clusterExtId)

@@ -1,5 +1,4 @@
 /** The rows by which a node is a host of its cluster, written and removed together. Source: behaviour clustermgmt.md 1.3. */
-import type { EntityOf } from '@hyperplane/contract'
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
@@ -78,7 +77,7 @@ async function nameRacks(store: Transaction, clusterExtId: string, given: readon
 
 /** Racks by serial number of their blocks. @param given these come first */
 export const racksOf = (
-  hosts: readonly Pick<EntityOf<typeof Host>, 'blockSerial' | 'rackName'>[],
+  hosts: readonly Pick<Host, 'blockSerial' | 'rackName'>[],
   given: readonly BlockItem[],
 ): ReadonlyMap<string | undefined, string> =>
   new Map(

@@ -2,10 +2,9 @@
 import type { ValueOf } from '@hyperplane/contract'
 import type { NodeNetworkingDetails } from '@hyperplane/contract/clustermgmt/task-response'
 import type { NodeDetails } from '@hyperplane/contract/clustermgmt/unconfigured-node'
-import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { HostNicView } from '../../../drivers/host-networking.ts'
 import type { NodeView } from '../../../drivers/nodes.ts'
-import { defineTask } from '../../context.ts'
+import { DriverError, defineTask } from '../../context.ts'
 import { ipv4 } from './host-row.ts'
 import { addressDisagreements, disagreements, nameOfNode, nodeNamed, refuseWith } from './nodes.ts'
 import { keepResult } from './task-results.ts'
@@ -19,15 +18,13 @@ export const fetchNetworking = defineTask<Params & { readonly clusterExtId: stri
   steps: [
     {
       name: 'fetch networking',
-      progress: 100,
       seconds: [5, 12],
       run: async (ctx, { clusterExtId, nodeList, requestType }): Promise<Details> => {
         const { hardware, networkFabric } = ctx.drivers
         const discovered = hardware.unconfiguredNodes(Number.POSITIVE_INFINITY)
         const nodes = nodeList.map((given) => nodeNamed(discovered, given))
         const silent = nodeList.filter((_, index) => nodes[index] === undefined).map(nameOfNode)
-        if (silent.length > 0)
-          throw new DriverError(`these nodes do not answer: ${silent.join(', ')}`, { retryable: false })
+        if (silent.length > 0) throw DriverError.final(`these nodes do not answer: ${silent.join(', ')}`)
         refuseWith(
           nodeList.flatMap((given, index) => {
             const node = nodes[index] as NodeView

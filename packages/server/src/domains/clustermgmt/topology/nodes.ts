@@ -1,15 +1,15 @@
 /** Nodes as requests name and describe them. Source: behaviour clustermgmt.md 1.3. */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+
+import type { ValueOf } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { IPAddress } from '@hyperplane/contract/shapes'
 import { ApiError, invalid } from '../../../core/api-error.ts'
-import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { NodeBundle, NodeView } from '../../../drivers/nodes.ts'
 import { isManager } from '../../containers/storage-containers.ts'
+import { DriverError } from '../../context.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 
-type ClusterRow = EntityOf<typeof Cluster>
 type Address = ValueOf<typeof IPAddress>
 
 /** Fields by which a request describes a node; each has to agree with the node. */
@@ -35,7 +35,7 @@ export interface GivenNode {
 export const isModelSupported = ({ block: { model } }: NodeView): boolean => model.startsWith('NX-')
 
 /** @throws ApiError 400 on the manager and for XEN, 503 while the cluster does not answer */
-export function requireNodeCluster(ctx: { readonly drivers: Drivers }, cluster: ClusterRow, action: string): void {
+export function requireNodeCluster(ctx: { readonly drivers: Drivers }, cluster: Cluster, action: string): void {
   if (isManager(cluster)) throw new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: cluster.name, action })
   if (cluster.config?.hypervisorTypes?.includes('XEN') === true)
     throw invalid('clusterExtId', `names a cluster whose hypervisor is XEN: ${action} is not supported for XEN`)
@@ -45,7 +45,7 @@ export function requireNodeCluster(ctx: { readonly drivers: Drivers }, cluster: 
 /** @throws DriverError, retryable, when the node does not answer */
 export function requireNode({ hardware }: Drivers, nodeUuid: string): NodeView {
   const node = hardware.nodeOf(nodeUuid)
-  if (node === undefined) throw new DriverError(`the node ${nodeUuid} does not answer`, { retryable: true })
+  if (node === undefined) throw DriverError.retryable(`the node ${nodeUuid} does not answer`)
   return node
 }
 

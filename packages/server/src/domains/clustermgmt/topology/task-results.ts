@@ -1,11 +1,12 @@
 /** Results of tasks, which clients fetch for a day. Source: behaviour clustermgmt.md 1.3 (fetchTaskResponse). */
+
 import { anything, integer, resource, type ValueOf } from '@hyperplane/contract'
 import { type TaskResponse, taskResponseType } from '@hyperplane/contract/clustermgmt/task-response'
+import { pathOf } from '../../../core/standard.ts'
 import type { Clock } from '../../../core/time/clock.ts'
-import type { Schedule } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import type { TypedFilter } from '../../../odata/index.ts'
+import { compares } from '../../../odata/index.ts'
 import type { Transaction } from '../../../store/store.ts'
+import type { Schedule } from '../../context.ts'
 
 type Response = ValueOf<typeof TaskResponse>
 
@@ -39,20 +40,13 @@ export async function keepResult(
   await store.insert(TaskResult, { extId: taskExtId, taskResponseType: type, response, expiresAt })
 }
 
-export const forgetResults: Schedule<Drivers> = {
+export const forgetResults: Schedule = {
   name: 'clustermgmt.forget-task-results',
   everySeconds: 3600,
   onlyLastCounts: true,
   run: async ({ store, clock }) => {
-    const expired: TypedFilter = {
-      kind: 'compare',
-      operator: 'le',
-      left: { kind: 'field', from: 0, names: ['expiresAt'], type: 'number' },
-      right: { kind: 'literal', value: clock.now() },
-    }
+    const expired = compares(pathOf(TaskResult, 'expiresAt'), 'le', clock.now())
     if ((await store.count(TaskResult, { filter: expired })) === 0) return
-    await store.transaction(async (transaction) => {
-      await transaction.removeWhere(TaskResult, expired)
-    })
+    await store.transaction((transaction) => transaction.removeWhere(TaskResult, expired))
   },
 }

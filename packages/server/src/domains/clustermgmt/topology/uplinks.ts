@@ -1,5 +1,5 @@
 /** Uplinks of a node in the virtual switches of a cluster. Source: behaviour clustermgmt.md 1.3 (validateNode). */
-import type { EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import type { UplinkNetworkItem } from '@hyperplane/contract/clustermgmt/node'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
@@ -7,7 +7,6 @@ import type { Drivers } from '../../../drivers/drivers.ts'
 import type { HostNicView } from '../../../drivers/host-networking.ts'
 import type { Reader } from '../../../store/store.ts'
 
-type SwitchRow = EntityOf<typeof VirtualSwitch>
 export type GivenNetwork = ValueOf<typeof UplinkNetworkItem>
 
 interface UplinkContext {
@@ -16,7 +15,7 @@ interface UplinkContext {
 }
 
 export interface SwitchNetworks {
-  readonly row: SwitchRow
+  readonly row: VirtualSwitch
   /** Name of its bridge on each host: `br0`. */
   readonly bridge: string
   /** Names of its VLANs. */

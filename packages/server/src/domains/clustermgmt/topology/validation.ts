@@ -19,7 +19,6 @@ export const validateUplinks = defineTask<{ readonly clusterExtId: string; reado
   steps: [
     {
       name: 'validate uplinks',
-      progress: 100,
       seconds: [10, 25],
       run: async (ctx, { clusterExtId, nodes }) => {
         const switches = await switchesOf(ctx, clusterExtId)
@@ -53,7 +52,6 @@ export const validateBundle = defineTask<Bundle & { readonly clusterExtId: strin
   steps: [
     {
       name: 'validate bundle',
-      progress: 100,
       seconds: [10, 25],
       run: async ({ drivers }, { clusterExtId, bundleInfo, nodeList }) => {
         const bundle = bundleFor(drivers, clusterExtId)

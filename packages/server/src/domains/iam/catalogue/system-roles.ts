@@ -1,6 +1,6 @@
 /** System roles, stored as rows so that lists and references treat them like custom ones. Source: behaviour iam.md 8. */
 
-import { type EntityOf, type RoleName, systemRoles } from '@hyperplane/contract'
+import { type RoleName, systemRoles } from '@hyperplane/contract'
 import { Role } from '@hyperplane/contract/iam/role'
 import { catalogueId } from '../../../core/ids/named-id.ts'
 import type { Store } from '../../../store/store.ts'
@@ -11,9 +11,7 @@ import { releaseTime } from './release.ts'
 export const systemRoleId = (name: RoleName): string => catalogueId('role', name)
 export const superAdminId = systemRoleId('Super Admin')
 
-type RoleRow = EntityOf<typeof Role>
-
-export function systemRoleRows(tenantId: string): RoleRow[] {
+export function systemRoleRows(tenantId: string): Role[] {
   return systemRoles.map((name) => ({
     extId: systemRoleId(name),
     tenantId,

@@ -1,6 +1,5 @@
 /** Finds the user of a trusted certificate: first in the provider's directory. Source: behaviour iam.md 5. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
 import type { Store } from '../../../store/store.ts'
 import { localProviderId } from '../../accounts/local-provider.ts'
@@ -9,7 +8,7 @@ import type { Certificate } from './certificate.ts'
 import type { Trusted } from './trust.ts'
 
 export interface CertifiedUser {
-  readonly user: EntityOf<typeof User>
+  readonly user: User
   readonly membership?: Pick<SignedIn, 'groups' | 'until'>
 }
 

@@ -4,11 +4,11 @@ import type { EntityOf } from '@hyperplane/contract'
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
 import { pathOf } from '../../../core/standard.ts'
 import { parseTime } from '../../../core/time/clock.ts'
-import type { ScheduleContext } from '../../../core/time/schedules.ts'
 import type { World } from '../../../core/world.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { equals } from '../../../odata/index.ts'
 import type { Reader, Transaction } from '../../../store/store.ts'
+import type { ScheduleContext } from '../../context.ts'
 import { StoredRevocationList } from '../records.ts'
 import { readStoredChain } from './ca-chain.ts'
 import { type Fetched, fetchLists } from './lists.ts'
@@ -43,7 +43,7 @@ export const removeLists = (store: Transaction, providerExtId: string): Promise<
   store.removeWhere(StoredRevocationList, equals(pathOf(StoredRevocationList, 'providerExtId'), providerExtId))
 
 /** A failed download keeps the stored list; the error of the schedule is logged. */
-export async function refreshLists(ctx: ScheduleContext<Drivers>): Promise<void | 'again'> {
+export async function refreshLists(ctx: ScheduleContext): Promise<void | 'again'> {
   const problems: string[] = []
   const providers = (await ctx.store.find(CertAuthProvider)).filter(
     ({ certRevocationInfo }) => certRevocationInfo?.isCrlEnabled === true,
@@ -95,7 +95,7 @@ function withoutOlder(
 }
 
 /** Skipped if the provider changed during the download. @returns whether a list changed */
-function replace(ctx: ScheduleContext<Drivers>, read: ProviderRow, fetched: readonly Fetched[]): Promise<boolean> {
+function replace(ctx: ScheduleContext, read: ProviderRow, fetched: readonly Fetched[]): Promise<boolean> {
   const now = ctx.clock.iso()
   return ctx.store.transaction(async (transaction) => {
     if (!(await isUnchanged(transaction, read))) return false

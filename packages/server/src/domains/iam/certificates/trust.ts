@@ -1,6 +1,5 @@
 /** Judges client certificates at every request; slow parts are cached. Source: behaviour iam.md 5. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { CertAuthProvider } from '@hyperplane/contract/iam/cert-auth-provider'
 import type { Ids } from '../../../core/caller.ts'
 import { createLru } from '../../../core/lru.ts'
@@ -22,7 +21,7 @@ import { maximumAnswerBytes, ocspFault, ocspMediaType, ocspQuestion } from './oc
 import { issuersOf } from './path.ts'
 import { isRevoked, listFault, type RevocationList, readRevocationList } from './revocation-list.ts'
 
-export type ProviderRow = EntityOf<typeof CertAuthProvider>
+export type ProviderRow = CertAuthProvider
 
 export interface Trusted {
   readonly provider: ProviderRow

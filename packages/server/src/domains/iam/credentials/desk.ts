@@ -1,6 +1,5 @@
 /** Turns a credential of any type into a caller, and caches it. Source: behaviour conventions 14; iam.md 1, 2. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import type { User } from '@hyperplane/contract/iam/user'
 import type { Audit } from '../../../core/access/audit.ts'
 import type { FailedSignIns } from '../../../core/access/failed-sign-ins.ts'
@@ -33,7 +32,7 @@ export interface Desk extends AuthenticatorOptions {
   readonly signIns: SignIns
   readonly directories: DirectorySignIn
   callerOf(
-    user: EntityOf<typeof User>,
+    user: User,
     how: Pick<Caller, 'credential' | 'credentialId' | 'mustChangePassword' | 'readsOnlyTask'>,
     groups?: readonly string[],
   ): Caller

@@ -3,7 +3,6 @@
  * Every failure gets the same response after the same hashing, so that neither reveals which local names exist.
  */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Caller } from '../../../core/caller.ts'
@@ -17,8 +16,6 @@ import { callerFrom, type Desk, millisecondsOf, type Outcome } from './desk.ts'
 const attackDelay = 1000
 
 const maximumName = 255
-
-type UserRow = EntityOf<typeof User>
 
 interface BasicCredential {
   readonly name: string
@@ -141,7 +138,7 @@ class PasswordSignIn {
         ? await this.#desk.world.services.passwords.verifyNone(given.password)
         : await this.#desk.world.services.passwords.verify(given.password, hash)
     if (!matches && hash !== undefined) {
-      const previous = await this.#verifyPrevious(current as UserRow, given, digest)
+      const previous = await this.#verifyPrevious(current as User, given, digest)
       if (previous !== undefined) return previous
       refusals.count++
     }
@@ -157,7 +154,7 @@ class PasswordSignIn {
   }
 
   /** After a change of the password by a task, so that the caller sees its own success. */
-  async #verifyPrevious(user: UserRow, given: BasicCredential, digest: string): Promise<KnownCredential | undefined> {
+  async #verifyPrevious(user: User, given: BasicCredential, digest: string): Promise<KnownCredential | undefined> {
     const { clock, world } = this.#desk
     const { hash, taskExtId, until } = user.previousPassword ?? {}
     const endsAt = until === undefined ? 0 : Date.parse(until)

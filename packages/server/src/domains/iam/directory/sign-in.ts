@@ -1,6 +1,5 @@
 /** Sign-in through a directory: checks the account there, and returns or creates its user. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import { User } from '@hyperplane/contract/iam/user'
 import { pathOf } from '../../../core/standard.ts'
@@ -18,8 +17,6 @@ import { type DirectoryRow, serverOf } from './server.ts'
 /** Users of all providers together, including those that a first sign-in creates. Source: behaviour iam.md 3. */
 export const maximumUsers = limit('users', 10_000)
 
-type UserRow = EntityOf<typeof User>
-
 export interface DirectorySignInOptions {
   readonly store: Store
   readonly clock: Clock
@@ -35,7 +32,7 @@ export interface DirectoryAccount {
 }
 
 export interface SignedIn {
-  readonly user: UserRow
+  readonly user: User
   readonly groups: readonly string[]
   readonly until: number
 }
@@ -138,7 +135,7 @@ export class DirectorySignIn {
    * For an identity proved by API key. During an outage of the directory the user has no groups for a minute.
    * Undefined, which ends the sign-in, if the account is unknown, closed or not admitted.
    */
-  async groupsOf(user: UserRow): Promise<Omit<SignedIn, 'user'> | undefined> {
+  async groupsOf(user: User): Promise<Omit<SignedIn, 'user'> | undefined> {
     const { store, directory, clock, world } = this.#options
     const row = await store.get(DirectoryService, user.idpId ?? '')
     if (row === undefined) return undefined
@@ -175,12 +172,12 @@ export class DirectorySignIn {
     return all.filter((row) => row.domainName.toLowerCase().split('.')[0] === domain)
   }
 
-  #userFound(row: DirectoryRow, found: DirectoryUser): Promise<UserRow | undefined> {
+  #userFound(row: DirectoryRow, found: DirectoryUser): Promise<User | undefined> {
     return this.#userNamed(row, found.name.normalize('NFC').toLowerCase())
   }
 
   /** User names are stored with or without the domain. */
-  async #userNamed(row: DirectoryRow, name: string): Promise<UserRow | undefined> {
+  async #userNamed(row: DirectoryRow, name: string): Promise<User | undefined> {
     const { store } = this.#options
     for (const form of [name, `${name}@${row.domainName.toLowerCase()}`]) {
       const [user] = await store.find(User, { filter: and(ofProvider(row.extId), hasName(form)), limit: 1 })
@@ -194,7 +191,7 @@ export class DirectorySignIn {
     found: DirectoryUser,
     membership: Membership,
     groups: readonly string[],
-  ): Promise<UserRow | undefined> {
+  ): Promise<User | undefined> {
     const { store, clock, world } = this.#options
     if (!(await isNamedByPolicy(store, groups))) return undefined
     const now = clock.iso()

@@ -1,12 +1,11 @@
 /** Reads the metadata document of a SAML identity provider. Source: behaviour iam.md 5. */
 import { X509Certificate } from 'node:crypto'
-import type { EntityOf } from '@hyperplane/contract'
 import { maximumMetadataBytes, type SamlIdentityProvider } from '@hyperplane/contract/iam/saml-identity-provider'
 import { parseTime } from '../../../core/time/clock.ts'
 import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from '../../../core/xml.ts'
 import { readSigned, signatureNamespace } from './metadata-signature.ts'
 
-export type IdpMetadata = NonNullable<EntityOf<typeof SamlIdentityProvider>['idpMetadata']>
+export type IdpMetadata = NonNullable<SamlIdentityProvider['idpMetadata']>
 
 export interface ReadMetadata {
   readonly idpMetadata: IdpMetadata

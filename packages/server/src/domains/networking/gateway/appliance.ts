@@ -4,18 +4,14 @@ import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import { textOf } from '../../../core/ip-address.ts'
-import { DriverError, type StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Domain, DomainNic } from '../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../store/store.ts'
-import type { WriteContext } from '../../context.ts'
+import { DriverError, type StepContext, type WriteContext } from '../../context.ts'
 import { containerForNodes, holdNode, hostForNode } from '../../scheduling/manager-nodes.ts'
 import { allocationsOf } from '../../scheduling/scheduler.ts'
 import type { Phase } from '../lifecycle.ts'
 import { type GatewayEntity, isHighlyAvailable, networkOf } from './entity.ts'
 import { defaultSwitch } from './placement.ts'
-
-type Running = StepContext<Drivers>
 
 const GiB = 1024 ** 3
 export const applianceSize = { vcpus: 2, memoryBytes: 4 * GiB }
@@ -100,19 +96,19 @@ export const agentPhase: Phase<GatewayEntity> = {
   remove: ({ drivers }, { extId }) => drivers.networkFabric.removeGateway(extId),
 }
 
-async function powerOff(ctx: Running, gateway: GatewayEntity): Promise<void> {
+async function powerOff(ctx: StepContext, gateway: GatewayEntity): Promise<void> {
   await fenceOnSilentHost(ctx, gateway)
   await ctx.drivers.hypervisor.stopVm(applianceOf(gateway))
 }
 
 /** Cuts the appliance off from a host that does not answer. Its recovery starts it on another one. */
-export async function fenceOnSilentHost({ drivers, store }: Running, gateway: GatewayEntity): Promise<void> {
+export async function fenceOnSilentHost({ drivers, store }: StepContext, gateway: GatewayEntity): Promise<void> {
   const host = await hostOf(store, gateway)
   if (host !== undefined && !drivers.hardware.isHostUp(host))
     await drivers.hypervisor.fenceVm(applianceOf(gateway), host)
 }
 
-export async function createDisk({ drivers, store }: Running, gateway: GatewayEntity): Promise<void> {
+export async function createDisk({ drivers, store }: StepContext, gateway: GatewayEntity): Promise<void> {
   const containerExtId = await containerForNodes(store, clusterOf(gateway))
   const extId = diskOf(applianceOf(gateway), gateway.installedSoftwareVersion as string)
   await drivers.hypervisor.createDisk({ extId, containerExtId, sizeBytes: diskBytes })

@@ -5,10 +5,16 @@
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
-import { DriverError, type RecordContext, type StepContext } from '../../../core/tasks/define-task.ts'
-import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import { startingTasks } from '../../../core/time/schedules.ts'
+import {
+  DriverError,
+  defineTask,
+  type RecordContext,
+  type Schedule,
+  type ScheduleContext,
+  type StepContext,
+  together,
+} from '../../context.ts'
 import { closedBecause } from '../../scheduling/host-state.ts'
 import { holdNode, releaseNodes } from '../../scheduling/manager-nodes.ts'
 import { allocationsOf, giveBack } from '../../scheduling/scheduler.ts'
@@ -25,10 +31,8 @@ interface Found extends Leaving {
   /** It is without power on a host that runs guests, which starts it again. */
   readonly staysOnHost: boolean
 }
-type Running = StepContext<Drivers>
-type Recording = RecordContext<Drivers>
 
-export const moveGateways: Schedule<Drivers> = {
+export const moveGateways: Schedule = {
   name: 'networking.move-gateways',
   everySeconds: 5,
   watch: ({ drivers, store }, changed) =>
@@ -45,7 +49,7 @@ export const moveGateways: Schedule<Drivers> = {
 
 /** Undefined: the appliance runs on a host on which it may stay. */
 async function leavingOf(
-  { drivers: { hardware, networkFabric }, store }: ScheduleContext<Drivers>,
+  { drivers: { hardware, networkFabric }, store }: ScheduleContext,
   gateway: GatewayEntity,
 ): Promise<Found | undefined> {
   const { change, extId, vmReference } = gateway
@@ -60,7 +64,7 @@ async function leavingOf(
 }
 
 /** @returns false when it has to wait for a task of the gateway, or for room on another host */
-async function accept(ctx: ScheduleContext<Drivers>, { isMovable, staysOnHost, ...leaving }: Found): Promise<boolean> {
+async function accept(ctx: ScheduleContext, { isMovable, staysOnHost, ...leaving }: Found): Promise<boolean> {
   const { extId, fromHostExtId } = leaving
   if (ctx.runner.queueLength(extId) > 0) return false
   let isAccepted = false
@@ -81,16 +85,19 @@ async function accept(ctx: ScheduleContext<Drivers>, { isMovable, staysOnHost, .
   return isAccepted
 }
 
-const observe = async ({ store }: Recording, { extId }: Leaving, recovery: GatewayEntity['recovery']): Promise<void> =>
-  void (await store.observe(Gateway, extId, { recovery }))
+const observe = async (
+  { store }: RecordContext,
+  { extId }: Leaving,
+  recovery: GatewayEntity['recovery'],
+): Promise<void> => void (await store.observe(Gateway, extId, { recovery }))
 
-async function runsGuests({ drivers, store }: Recording, hostExtId: string): Promise<boolean> {
+async function runsGuests({ drivers, store }: RecordContext, hostExtId: string): Promise<boolean> {
   const host = await store.get(Host, hostExtId)
   return host !== undefined && closedBecause(host, drivers.hardware.isHostUp(hostExtId)) === undefined
 }
 
 /** @returns the host @throws DriverError when none has room */
-async function holdElsewhere(ctx: Recording, gateway: GatewayEntity, taken: readonly string[]): Promise<string> {
+async function holdElsewhere(ctx: RecordContext, gateway: GatewayEntity, taken: readonly string[]): Promise<string> {
   const choice = await hostFor(ctx, gateway, taken)
   if ('reasons' in choice) throw DriverError.retryable(`no host can run the gateway ${gateway.name}`)
   const { hostExtId } = choice
@@ -99,10 +106,10 @@ async function holdElsewhere(ctx: Recording, gateway: GatewayEntity, taken: read
   return hostExtId
 }
 
-const elsewhere = async ({ store }: Pick<Running, 'store'>, gateway: GatewayEntity, { fromHostExtId }: Leaving) =>
+const elsewhere = async ({ store }: Pick<StepContext, 'store'>, gateway: GatewayEntity, { fromHostExtId }: Leaving) =>
   (await allocationsOf(store, applianceOf(gateway))).find(({ hostExtId }) => hostExtId !== fromHostExtId)?.hostExtId
 
-async function leaveElsewhere(ctx: Recording, input: Leaving): Promise<void> {
+async function leaveElsewhere(ctx: RecordContext, input: Leaving): Promise<void> {
   const gateway = await storedOf(ctx, input)
   const host = await elsewhere(ctx, gateway, input)
   if (host !== undefined) await giveBack(ctx.store, applianceOf(gateway), host)
@@ -175,7 +182,7 @@ export const recoverGateway = defineTask<Leaving>({
 })
 
 /** Runs again until the appliance answers, on another host if the chosen one fails as well. */
-async function restart(ctx: Running, gateway: GatewayEntity): Promise<void> {
+async function restart(ctx: StepContext, gateway: GatewayEntity): Promise<void> {
   const { hypervisor, networkFabric } = ctx.drivers
   const vmExtId = applianceOf(gateway)
   let host = (await hostOf(ctx.store, gateway)) as string

@@ -6,10 +6,9 @@ import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { type ApiError, refuseAll } from '../../../core/api-error.ts'
 import { textOf } from '../../../core/ip-address.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { GatewayProgram, GatewayService } from '../../../drivers/gateways.ts'
 import type { Reader } from '../../../store/store.ts'
+import type { StepContext } from '../../context.ts'
 import { programPeer } from '../bgp-peer.ts'
 import { fault } from '../ip-config.ts'
 import type { Phase } from '../lifecycle.ts'
@@ -17,7 +16,6 @@ import { programTunnels } from '../vpn-connection/program.ts'
 import { applianceOf } from './appliance.ts'
 import { type GatewayEntity, isHighlyAvailable, type Local, localOf, networkOf, vpcOf } from './entity.ts'
 
-type Running = StepContext<Drivers>
 type Deployment = NonNullable<GatewayEntity['deployment']>
 
 const passwordPath = 'services/localVpnService/ebgpConfig/password'
@@ -34,13 +32,13 @@ export const servicePhase: Phase<GatewayEntity> = {
 }
 
 /** Its BGP peers and tunnels. Sessions that are being created program their peer themselves: their task waits for that of the gateway. */
-export async function programPeers(ctx: Running, gateway: GatewayEntity): Promise<void> {
+export async function programPeers(ctx: StepContext, gateway: GatewayEntity): Promise<void> {
   const sessions = await ctx.store.find(BgpSession, { refersTo: { kind: Gateway.kind, extId: gateway.extId } })
   for (const session of sessions) if (session.change?.verb !== 'create') await programPeer(ctx, session, gateway)
   await programTunnels(ctx, gateway)
 }
 
-function programOf(ctx: Running, gateway: GatewayEntity): GatewayProgram {
+function programOf(ctx: StepContext, gateway: GatewayEntity): GatewayProgram {
   const { dnsServers = [], interfaces = [], ntpServers = [] } = gateway.deployment ?? {}
   const vpcExtId = vpcOf(gateway)
   return {
@@ -54,7 +52,7 @@ function programOf(ctx: Running, gateway: GatewayEntity): GatewayProgram {
   }
 }
 
-function serviceOf(ctx: Running, gateway: GatewayEntity): GatewayService {
+function serviceOf(ctx: StepContext, gateway: GatewayEntity): GatewayService {
   const { localBgpService: bgp, localVpnService: vpn, localVtepService: vtep } = localOf(gateway) as Local
   if (bgp !== undefined)
     return { type: 'BGP', autonomousSystemNumber: bgp.asn, isMultipath: bgp.isBgpAddPathEnabled === true }

@@ -3,9 +3,7 @@ import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { ApiError } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask, type WriteContext } from '../../context.ts'
+import { defineTask, type StepContext, type WriteContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import { refuseWhileChanging } from '../busy.ts'
 import { fault } from '../ip-config.ts'
@@ -99,7 +97,7 @@ export const upgradeGateway = defineTask<Upgrade>({
   onUndone: async (ctx, { extId }) => void (await ctx.store.update(Gateway, extId, { change: undefined })),
 })
 
-async function boot(ctx: StepContext<Drivers>, gateway: GatewayEntity, callKey: string): Promise<void> {
+async function boot(ctx: StepContext, gateway: GatewayEntity, callKey: string): Promise<void> {
   await fenceOnSilentHost(ctx, gateway)
   await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, gateway))
   await ctx.drivers.hypervisor.resetVm(applianceOf(gateway), callKey)

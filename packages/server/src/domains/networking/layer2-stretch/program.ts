@@ -1,11 +1,11 @@
 /** The stretch that gateways configure. Source: behaviour networking.md 1.12, 1.22. */
+
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Layer2Stretch } from '@hyperplane/contract/networking/layer2-stretch'
 import { textOf } from '../../../core/ip-address.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { StretchProgram } from '../../../drivers/stretching.ts'
 import type { Reader } from '../../../store/store.ts'
+import type { StepContext } from '../../context.ts'
 import { type GatewayEntity, remoteOf } from '../gateway/entity.ts'
 import type { StretchEntity } from './entity.ts'
 
@@ -50,10 +50,7 @@ const vtepsOf = (gateway: GatewayEntity): readonly string[] =>
   (remoteOf(gateway)?.remoteVtepService?.vteps ?? []).flatMap(({ address }) => textOf(address) ?? [])
 
 /** For an update of a remote gateway. Stretches that are being created program themselves: their task waits for its task. */
-export async function programStretchesOf(
-  { drivers, store }: StepContext<Drivers>,
-  gateway: GatewayEntity,
-): Promise<void> {
+export async function programStretchesOf({ drivers, store }: StepContext, gateway: GatewayEntity): Promise<void> {
   for (const stretch of await store.find(Layer2Stretch, { refersTo: { kind: Gateway.kind, extId: gateway.extId } }))
     if (stretch.change?.verb !== 'create' && stretch.remoteGatewayExtId === gateway.extId)
       await drivers.networkFabric.programStretch(await programOf(store, stretch, gateway))

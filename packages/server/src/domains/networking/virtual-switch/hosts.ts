@@ -2,16 +2,15 @@
  * The bridge of a virtual switch on its hosts, one after the other. Unless the switch is in quick mode, a host whose uplinks
  * change is emptied before and filled again afterwards. Source: behaviour networking.md 1.18, 1.22.
  */
+
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../../core/api-error.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { BridgeProgram } from '../../../drivers/host-networking.ts'
+import type { StepContext } from '../../context.ts'
 import { type EvacuationRefusals, evacuateFor, repopulateAfter } from '../../scheduling/host-evacuation.ts'
 import { bridgesOf } from '../../scheduling/switch-bridges.ts'
 import type { SwitchEntity } from './rules.ts'
-
-type Running = StepContext<Drivers>
 
 /** Limits the evacuation of a host, and the return of its VMs. */
 const timeoutSeconds = 3600
@@ -39,7 +38,7 @@ const changesUplinks = ({ before, after }: HostChange): boolean =>
 
 /** @param share of the task's progress that the hosts take */
 export async function configureHosts(
-  ctx: Running,
+  ctx: StepContext,
   before: SwitchEntity | undefined,
   after: SwitchEntity,
   share: number,
@@ -57,7 +56,11 @@ export async function configureHosts(
 }
 
 /** Undoes `configureHosts`, which may have ended half-way; in quick mode, last host first. */
-export async function restoreHosts(ctx: Running, stored: SwitchEntity | undefined, after: SwitchEntity): Promise<void> {
+export async function restoreHosts(
+  ctx: StepContext,
+  stored: SwitchEntity | undefined,
+  after: SwitchEntity,
+): Promise<void> {
   for (const { hostExtId, before, after: bridge } of changesOf(ctx.drivers, stored, after).reverse()) {
     if (before !== undefined) await ctx.drivers.networkFabric.putBridge(before, 'quick')
     else if (bridge !== undefined) await ctx.drivers.networkFabric.removeBridge(bridge)
@@ -65,7 +68,7 @@ export async function restoreHosts(ctx: Running, stored: SwitchEntity | undefine
   }
 }
 
-export async function removeFromHosts(ctx: Running, entity: SwitchEntity): Promise<void> {
+export async function removeFromHosts(ctx: StepContext, entity: SwitchEntity): Promise<void> {
   for (const bridge of bridgesOf(ctx.drivers, entity).reverse()) await ctx.drivers.networkFabric.removeBridge(bridge)
 }
 

@@ -5,11 +5,9 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { VirtualSwitch, virtualSwitchOperations } from '@hyperplane/contract/networking/virtual-switch'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import { both, pathOf, standardList } from '../../../core/standard.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import { equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
-import { type Broken, implement, type ReadContext, type WriteContext } from '../../context.ts'
+import { type Broken, implement, type ReadContext, type StepContext, type WriteContext } from '../../context.ts'
 import { rowsOf } from '../../invariants/rule.ts'
 import { limit, limitOf } from '../../limits.ts'
 import { requireClusterReachable, requireReachable } from '../../registrations/reachability.ts'
@@ -197,7 +195,7 @@ export async function refuseFurtherSwitch(ctx: WriteContext, clusterExtId: strin
 }
 
 /** A deletion and the undo of a creation both call it. */
-async function removeOrRestore(ctx: StepContext<Drivers>, entity: SwitchEntity): Promise<void> {
+async function removeOrRestore(ctx: StepContext, entity: SwitchEntity): Promise<void> {
   if ((await ctx.store.get(VirtualSwitch, entity.extId))?.change?.verb === 'create')
     await restoreHosts(ctx, undefined, entity)
   else await removeFromHosts(ctx, entity)

@@ -6,10 +6,8 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { VpcVirtualSwitchMapping } from '@hyperplane/contract/networking/vpc-virtual-switch-mapping'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
-import type { WriteContext } from '../../context.ts'
+import type { StepContext, WriteContext } from '../../context.ts'
 import { overlaySwitchOf } from '../../scheduling/overlay-switches.ts'
 import { refuseWhileChanging } from '../busy.ts'
 import { inUse, shownUsers, type User } from '../in-use.ts'
@@ -60,7 +58,7 @@ export async function refuseLeavingGuests(
 }
 
 /** As long as the task runs, the row has the former hosts. */
-export async function programSubnets(ctx: StepContext<Drivers>, entity: SwitchEntity): Promise<boolean> {
+export async function programSubnets(ctx: StepContext, entity: SwitchEntity): Promise<boolean> {
   const hostExtIds = hostIdsOf(entity)
   const former = new Set(hostIdsOf(await ctx.store.get(VirtualSwitch, entity.extId)))
   const { networkFabric } = ctx.drivers

@@ -1,17 +1,16 @@
 /** The tunnel that the fabric programs for a connection. Source: behaviour networking.md 1.11, 1.22. */
+
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { formatPrefix, textOf } from '../../../core/ip-address.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { TunnelProgram, TunnelRouting, TunnelSecurity, TunnelSpeaker } from '../../../drivers/vpn-tunnels.ts'
 import type { Reader } from '../../../store/store.ts'
+import type { StepContext } from '../../context.ts'
 import { type GatewayEntity, localOf, localVpnOf, remoteVpnOf, vpcOf } from '../gateway/entity.ts'
 import { prefixOfSubnet } from '../ip-subnet.ts'
 import type { Phase } from '../lifecycle.ts'
 import type { ConnectionEntity } from './rules.ts'
 
-type Running = StepContext<Drivers>
 type Speaking = NonNullable<ReturnType<typeof localVpnOf>>
 
 export interface Ends {
@@ -52,7 +51,7 @@ export const tunnelPhases: readonly Phase<ConnectionEntity>[] = [
  * Connections that are being created program their tunnel themselves: their task waits for that of the gateway.
  * @param gateway as a running update configures it
  */
-export async function programTunnels(ctx: Running, gateway: GatewayEntity): Promise<void> {
+export async function programTunnels(ctx: StepContext, gateway: GatewayEntity): Promise<void> {
   for (const connection of await connectionsOf(ctx.store, gateway.extId)) {
     if (connection.change?.verb === 'create') continue
     const ends = await endsOf(ctx.store, connection, gateway)
@@ -124,14 +123,18 @@ export function securityOf(connection: ConnectionEntity, preSharedKey: string): 
   }
 }
 
-function keyOf({ secrets }: Running, { extId, ipsecConfig }: ConnectionEntity): string {
+function keyOf({ secrets }: StepContext, { extId, ipsecConfig }: ConnectionEntity): string {
   const given: unknown = ipsecConfig.preSharedKey
   const key =
     typeof given === 'string' ? given : secrets.open(VpnConnection.kind, extId, 'ipsecConfig/preSharedKey', given)
   return key as string
 }
 
-function routingOf(ctx: Running, { dynamicRoutePriority }: ConnectionEntity, { local, remote }: Ends): TunnelRouting {
+function routingOf(
+  ctx: StepContext,
+  { dynamicRoutePriority }: ConnectionEntity,
+  { local, remote }: Ends,
+): TunnelRouting {
   const own = speakerOf(ctx, local, 'localVpnService', localVpnOf(local))
   const other = speakerOf(ctx, remote, 'remoteVpnService', remoteVpnOf(remote))
   const bgp = own !== undefined && other !== undefined && { bgp: { local: own, remote: other } }
@@ -139,7 +142,7 @@ function routingOf(ctx: Running, { dynamicRoutePriority }: ConnectionEntity, { l
 }
 
 function speakerOf(
-  { secrets }: Running,
+  { secrets }: StepContext,
   { extId }: GatewayEntity,
   service: 'localVpnService' | 'remoteVpnService',
   { ebgpConfig: config, peerIgpConfig }: Speaking = {},

@@ -1,7 +1,6 @@
 /** Writes, reads back and removes one backup at a place (bucket or cluster). Source: behaviour platform.md 7, 8. */
 
 import { isDeepStrictEqual } from 'node:util'
-import type { EntityOf } from '@hyperplane/contract'
 import type { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { newDataKey } from '../../../archive/cipher.ts'
 import {
@@ -20,13 +19,12 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { Services } from '../../../core/world.ts'
 import { ObjectStoreError } from '../../../drivers/object-store.ts'
 
-type Manager = EntityOf<typeof DomainManager>
 type Machinery = Pick<Services, 'snapshots' | 'version'>
 
 export interface Copying {
   readonly at: BackupPlace
   readonly restorePointExtId: string
-  readonly manager: Manager
+  readonly manager: DomainManager
   readonly creationTime: string
   readonly stopping: AbortSignal
   readonly written: (parts: number) => Promise<void>
@@ -140,7 +138,7 @@ export async function reportingOutage<T>({ place }: BackupPlace, work: () => Pro
   }
 }
 
-function withoutSecrets(manager: Manager): Manager {
+function withoutSecrets(manager: DomainManager): DomainManager {
   return JSON.parse(JSON.stringify(manager, (name, value) => (isSecret(name, value) ? undefined : value)))
 }
 

@@ -13,9 +13,8 @@ import {
 } from '../../../archive/format.ts'
 import { sealedParts } from '../../../archive/read.ts'
 import { findRestorePoints } from '../../../archive/reader.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
 import { parseTime } from '../../../core/time/clock.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import type { StepContext } from '../../context.ts'
 import { removeCopy, reportingOutage } from './copy.ts'
 import { placeOfTarget } from './target-place.ts'
 import type { Target } from './target-rules.ts'
@@ -36,7 +35,7 @@ export const isCheckDue = ({ lastCheckTime }: Target, now: number): boolean =>
   lastCheckTime === undefined || (parseTime(lastCheckTime) ?? now) + day <= now
 
 export async function retire(
-  ctx: StepContext<Drivers>,
+  ctx: StepContext,
   target: Target,
   newest: Manifest,
   isCheckDue: boolean,
@@ -76,12 +75,7 @@ async function foldersOf({ store, place }: BackupPlace, managerExtId: string): P
   return folders
 }
 
-async function removeDamaged(
-  ctx: StepContext<Drivers>,
-  at: BackupPlace,
-  newest: Manifest,
-  today: number,
-): Promise<Retired> {
+async function removeDamaged(ctx: StepContext, at: BackupPlace, newest: Manifest, today: number): Promise<Retired> {
   const managerExtId = newest.domainManager.extId
   const older = (await findRestorePoints(at, managerExtId)).manifests.filter(
     ({ restorePointExtId }) => restorePointExtId !== newest.restorePointExtId,

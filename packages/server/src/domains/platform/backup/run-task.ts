@@ -2,11 +2,9 @@
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Manifest } from '../../../archive/format.ts'
-import type { RecordContext, StepContext } from '../../../core/tasks/define-task.ts'
 import { failureOf } from '../../../core/tasks/runner.ts'
 import { formatTime, parseTime } from '../../../core/time/clock.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type RecordContext, type StepContext } from '../../context.ts'
 import { describeOwn, resourcesBeyondSize, sizeOfTier } from '../manager-size.ts'
 import { ownManager } from '../own-manager.ts'
 import { rehearseRestore, removeIfPossible, sizeOf, verifyCopy, writeCopy } from './copy.ts'
@@ -20,10 +18,8 @@ const verified = 95
 /** The number of parts is unknown beforehand: after this many, progress is half of `written`. */
 const halfWayParts = 10
 
-type Context = StepContext<Drivers>
-
 /** @param upTo progress of the task when the backup is written */
-export async function write(ctx: Context, input: RunInput, upTo: number): Promise<Manifest> {
+export async function write(ctx: StepContext, input: RunInput, upTo: number): Promise<Manifest> {
   const target = await targetOf(ctx, input)
   const manager = await presentedManager(ctx)
   let reported = 0
@@ -47,25 +43,25 @@ export async function write(ctx: Context, input: RunInput, upTo: number): Promis
   return ctx.clock.lengthy(() => writeCopy(ctx.services, copying))
 }
 
-export async function verify(ctx: Context, input: RunInput, expected?: Manifest): Promise<void> {
+export async function verify(ctx: StepContext, input: RunInput, expected?: Manifest): Promise<void> {
   const at = placeOfTarget(ctx, await targetOf(ctx, input))
   const { extId } = await ownManager(ctx.store)
   await ctx.clock.lengthy(() => verifyCopy(ctx.services, at, extId, input.restorePointExtId, ctx.stopping, expected))
 }
 
 /** Best effort: if the place does not answer, the copy lacks COMPLETE, or the next run removes it. */
-export async function discardCopy(ctx: Context, input: RunInput): Promise<void> {
+export async function discardCopy(ctx: StepContext, input: RunInput): Promise<void> {
   const target = await ctx.store.pending(BackupTarget, input.targetExtId)
   if (target === undefined) return
   const { extId } = await ownManager(ctx.store)
   await removeIfPossible(placeOfTarget(ctx, target), extId, input.restorePointExtId)
 }
 
-export const writtenBy = (ctx: Pick<StepContext<Drivers>, 'outputs'>): Manifest => ctx.outputs['write'] as Manifest
-const isRehearsedIn = (ctx: Pick<StepContext<Drivers>, 'outputs'>): boolean =>
+export const writtenBy = (ctx: Pick<StepContext, 'outputs'>): Manifest => ctx.outputs['write'] as Manifest
+const isRehearsedIn = (ctx: Pick<StepContext, 'outputs'>): boolean =>
   (ctx.outputs['verify'] as { readonly isRehearsed: boolean }).isRehearsed
 
-export async function recordSuccess(ctx: RecordContext<Drivers>, input: RunInput, manifest: Manifest): Promise<void> {
+export async function recordSuccess(ctx: RecordContext, input: RunInput, manifest: Manifest): Promise<void> {
   const target = await targetOf(ctx, input)
   await ctx.store.observe(BackupTarget, target.extId, succeeded(target, manifest.creationTime, sizeOf(manifest)))
 }
@@ -97,7 +93,6 @@ export const runBackup = defineTask<RunInput>({
     },
     {
       name: 'retire',
-      progress: 100,
       run: async (ctx, input) => {
         const target = await targetOf(ctx, input)
         return ctx.clock.lengthy(() => retire(ctx, target, writtenBy(ctx), isRehearsedIn(ctx)))
@@ -132,7 +127,7 @@ export const isDue = ({ isHeld, runTaskExtId, nextRunTime }: Target, now: number
   isHeld !== true && runTaskExtId === undefined && nextRunTime !== undefined && (parseTime(nextRunTime) ?? now) <= now
 
 export async function startIfDue(
-  ctx: Pick<RecordContext<Drivers>, 'clock' | 'ids' | 'startTask' | 'store'>,
+  ctx: Pick<RecordContext, 'clock' | 'ids' | 'startTask' | 'store'>,
   targetExtId: string,
 ): Promise<void> {
   const { clock, ids, store } = ctx
@@ -150,7 +145,7 @@ export async function startIfDue(
   await store.observe(BackupTarget, targetExtId, { runTaskExtId: task.extId, nextRunTime })
 }
 
-async function presentedManager({ services, store }: Context): Promise<Manifest['domainManager']> {
+async function presentedManager({ services, store }: StepContext): Promise<Manifest['domainManager']> {
   const extra = await resourcesBeyondSize(store)
   return describeOwn(await ownManager(store), sizeOfTier[services.tier], services.version, extra)
 }

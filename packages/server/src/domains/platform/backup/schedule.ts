@@ -2,14 +2,15 @@
  * Schedules backups on the world's clock, one run per target at a time.
  * Source: behaviour platform.md 7 (schedule); decision backups-while-time-is-moved.
  */
+
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { parseTime } from '../../../core/time/clock.ts'
-import { type Schedule, startingTasks } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import { startingTasks } from '../../../core/time/schedules.ts'
+import type { Schedule } from '../../context.ts'
 import { isDue, startIfDue } from './run-task.ts'
 import { minutesBetween, type Target } from './target-rules.ts'
 
-export const backupSchedule: Schedule<Drivers> = {
+export const backupSchedule: Schedule = {
   name: 'platform.backups',
   everySeconds: 60,
   watch: ({ store }, changed) => store.watch([BackupTarget], changed),

@@ -1,6 +1,5 @@
 /** Reads the restore points at the place of a restore source. Source: behaviour platform.md 9. */
 
-import type { EntityOf } from '@hyperplane/contract'
 import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
 import type { Manifest } from '../../../archive/format.ts'
 import { placeOf, translatePlaceFault } from '../../../archive/places.ts'
@@ -10,8 +9,6 @@ import type { Services } from '../../../core/world.ts'
 import type { ReadContext } from '../../context.ts'
 import { isExpired, refuseApiKey } from '../restore-source.ts'
 
-type Source = EntityOf<typeof RestoreSource>
-
 const cacheMilliseconds = 30_000
 /** By restore source, so that a client that pages does not list the whole place for each page. */
 const cachedAnswers = new WeakMap<
@@ -20,10 +17,10 @@ const cachedAnswers = new WeakMap<
 >()
 
 /** Newest first; on a cluster only the newest of each manager. Records a use of the source. @throws ApiError 404, 400 */
-export async function restorePointsOf(ctx: ReadContext, source: Source): Promise<readonly Manifest[]> {
+export async function restorePointsOf(ctx: ReadContext, source: RestoreSource): Promise<readonly Manifest[]> {
   refuseApiKey(ctx)
   const now = ctx.clock.now()
-  if (isExpired(source, now)) throw notFound(RestoreSource, 'RestoreSource', source.extId, 'restoreSourceExtId')
+  if (isExpired(source, now)) throw notFound(RestoreSource, source.extId, 'restoreSourceExtId')
   ctx.noteUse(async (store) => {
     if ((await store.get(RestoreSource, source.extId)) === undefined) return
     await store.observe(RestoreSource, source.extId, { lastUsedTime: ctx.clock.iso() })
@@ -37,7 +34,7 @@ export async function restorePointsOf(ctx: ReadContext, source: Source): Promise
   return [...newest.values()]
 }
 
-async function read(ctx: ReadContext, source: Source, now: number): Promise<FoundRestorePoints> {
+async function read(ctx: ReadContext, source: RestoreSource, now: number): Promise<FoundRestorePoints> {
   let answers = cachedAnswers.get(ctx.services)
   if (answers === undefined) cachedAnswers.set(ctx.services, (answers = new Map()))
   for (const [extId, answer] of answers) if (answer.until <= now) answers.delete(extId)

@@ -1,8 +1,7 @@
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import type { BackupPlace } from '../../../archive/format.ts'
 import { placeOf } from '../../../archive/places.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import type { StepContext } from '../../context.ts'
 import type { Target } from './target-rules.ts'
 
 export interface RunInput {
@@ -10,11 +9,9 @@ export interface RunInput {
   readonly restorePointExtId: string
 }
 
-type Context = StepContext<Drivers>
-
 /** Also finds a target that is still being created. */
 export async function targetOf(
-  ctx: Pick<Context, 'store'>,
+  ctx: Pick<StepContext, 'store'>,
   { targetExtId }: Pick<RunInput, 'targetExtId'>,
 ): Promise<Target> {
   const target = await ctx.store.pending(BackupTarget, targetExtId)
@@ -22,7 +19,7 @@ export async function targetOf(
   return target
 }
 
-export const placeOfTarget = (ctx: Pick<Context, 'drivers' | 'secrets'>, target: Target): BackupPlace => ({
+export const placeOfTarget = (ctx: Pick<StepContext, 'drivers' | 'secrets'>, target: Target): BackupPlace => ({
   store: ctx.drivers.objectStore,
   place: placeOf('BackupTarget', target, ctx.secrets),
 })

@@ -1,18 +1,18 @@
 /** Rules for a backup target that are checked before its place is contacted. Source: behaviour platform.md 7. */
-import type { EntityOf } from '@hyperplane/contract'
+
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { type Location, locationFaults } from '../../../archive/location-rules.ts'
 import { ApiError, invalid, refuseAll } from '../../../core/api-error.ts'
 import { rowWithId } from '../../../core/standard.ts'
-import type { AffectedEntity } from '../../../core/tasks/define-task.ts'
 import type { Clock } from '../../../core/time/clock.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
+import type { AffectedEntity } from '../../context.ts'
 import { registrationOf } from '../../registrations/registrations.ts'
 import { backupContainerOf, containerFree, poolUsage } from '../../storage-space/capacity.ts'
 
-export type Target = EntityOf<typeof BackupTarget>
+export type Target = BackupTarget
 
 const maximumTargets = { cluster: 3, objectStore: 1 } as const
 /** In sizes of the last backup: the old one is removed only after the new one is complete. */

@@ -7,11 +7,9 @@ import { placeOf } from '../../../archive/places.ts'
 import { sealedParts } from '../../../archive/read.ts'
 import { findRestorePoint } from '../../../archive/reader.ts'
 import { rowWithId } from '../../../core/standard.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
 import { succeededTask } from '../../../core/tasks/runner.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Store } from '../../../store/store.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type StepContext } from '../../context.ts'
 import { reportingOutage } from '../backup/copy.ts'
 import { ownManager } from '../own-manager.ts'
 import { adjust, type GivenManager, warningsAbout } from './adjust.ts'
@@ -23,7 +21,6 @@ export interface RestoreInput {
   readonly restorePointExtId: string
   readonly given: GivenManager
 }
-type Context = StepContext<Drivers>
 
 export const fetchAndCheck = defineTask<RestoreInput>({
   name: 'platform.restore-fetch-and-check',
@@ -31,7 +28,6 @@ export const fetchAndCheck = defineTask<RestoreInput>({
   steps: [
     {
       name: 'fetch and check',
-      progress: 100,
       seconds: [20, 300],
       run: (ctx, input) =>
         reading(ctx, input, async (at, manifest) => {
@@ -48,7 +44,6 @@ export const load = defineTask<RestoreInput>({
   steps: [
     {
       name: 'load',
-      progress: 100,
       seconds: [60, 1800],
       run: (ctx, input) =>
         reading(ctx, input, (at, manifest) =>
@@ -65,7 +60,6 @@ export const check = defineTask<RestoreInput>({
   steps: [
     {
       name: 'check',
-      progress: 100,
       seconds: [20, 600],
       run: (ctx, { given }) =>
         ctx.clock.idle(async () => {
@@ -91,7 +85,6 @@ export const switchStores = defineTask<RestoreInput>({
   steps: [
     {
       name: 'switch',
-      progress: 100,
       run: async (ctx) => {
         const { restores } = ctx.services
         const tasks = await tasksOf(ctx)
@@ -111,9 +104,9 @@ export const switchStores = defineTask<RestoreInput>({
 })
 
 type TaskRow = NonNullable<Awaited<ReturnType<typeof taskRow>>>
-const taskRow = (store: Context['store'], extId: string) => store.get(Task, extId)
+const taskRow = (store: StepContext['store'], extId: string) => store.get(Task, extId)
 
-async function tasksOf({ store, taskExtId }: Context): Promise<readonly TaskRow[]> {
+async function tasksOf({ store, taskExtId }: StepContext): Promise<readonly TaskRow[]> {
   const own = (await store.get(Task, taskExtId)) as TaskRow
   const parentTask = (await store.get(Task, own.parentTask?.extId ?? '')) as TaskRow
   return [
@@ -141,7 +134,7 @@ async function handOver(second: Store, tasks: readonly TaskRow[], now: string): 
 }
 
 async function reading(
-  ctx: Context,
+  ctx: StepContext,
   { sourceExtId, managerExtId, restorePointExtId }: RestoreInput,
   work: (at: BackupPlace, manifest: Manifest) => Promise<void>,
 ): Promise<void> {

@@ -1,8 +1,5 @@
 /** Restore: four subtasks; the last one replaces this store. Source: behaviour platform.md 9. */
-import type { Step, TaskDefinition } from '../../../core/tasks/define-task.ts'
-import { DriverError } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import { DriverError, defineTask, type Step, type TaskDefinition } from '../../context.ts'
 import { check, fetchAndCheck, load, type RestoreInput, switchStores } from './parts.ts'
 
 const parts = [
@@ -19,11 +16,7 @@ export const restoreManager = defineTask<RestoreInput>({
   steps: parts.flatMap(([name, part], index) => stepsOf(name, part, 25 * index)),
 })
 
-function stepsOf(
-  name: string,
-  part: TaskDefinition<Drivers, RestoreInput>,
-  reached: number,
-): readonly Step<Drivers, RestoreInput>[] {
+function stepsOf(name: string, part: TaskDefinition<RestoreInput>, reached: number): readonly Step<RestoreInput>[] {
   const start = `start ${name}`
   return [
     {
@@ -35,7 +28,6 @@ function stepsOf(
           description: `Restore: ${name}`,
           affected: [],
           parent: ctx.taskExtId,
-          appName: 'platform',
         })
         return { keep: task.extId }
       },

@@ -1,10 +1,10 @@
 /** Sources in the operator's object store, whose bucket follows from the kind. Source: behaviour vmm.md 1.8, 1.11. */
+
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import type { ApiError } from '../../../core/api-error.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
 import type { ContentOrigin, ObjectOrigin, UrlAccess } from '../../../drivers/content-source.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import type { StepContext } from '../../context.ts'
 import { fault } from '../../virtual-machines/fault.ts'
 
 interface Source {
@@ -29,7 +29,7 @@ export const noObjectStore =
 
 /** Reads an origin. Objects take real time, for which a clock that is moved by hand has to wait. */
 export const reading = <T>(
-  { clock }: Pick<StepContext<Drivers>, 'clock'>,
+  { clock }: Pick<StepContext, 'clock'>,
   origin: ContentOrigin | UrlAccess,
   work: () => Promise<T>,
 ): Promise<T> => ('bucket' in origin ? clock.lengthy(work) : work())

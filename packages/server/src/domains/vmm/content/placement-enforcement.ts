@@ -6,13 +6,12 @@ import { Image } from '@hyperplane/contract/vmm/content/image'
 import { ImagePlacementPolicy } from '@hyperplane/contract/vmm/content/image-placement-policy'
 import { derivedId } from '../../../core/ids/named-id.ts'
 import { pathOf } from '../../../core/standard.ts'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
 import { unfinished } from '../../../core/tasks/task-row.ts'
-import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../core/time/schedules.ts'
+import { startingTasks } from '../../../core/time/schedules.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { and, anyOf, equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type Schedule, type ScheduleContext, type StepContext, together } from '../../context.ts'
 import { requireImageRoom } from './image/image-space.ts'
 import {
   type ActivePolicy,
@@ -127,7 +126,7 @@ export const placeImage = defineTask<Placing>({
 })
 
 /** The clusters that a step returned. */
-const listIn = ({ outputs }: Pick<StepContext<Drivers>, 'outputs'>, step: string): readonly string[] =>
+const listIn = ({ outputs }: Pick<StepContext, 'outputs'>, step: string): readonly string[] =>
   (outputs[step] as readonly string[] | undefined) ?? []
 
 async function changeFor(
@@ -162,7 +161,7 @@ export async function placementTasks(store: Reader, policyExtId?: string): Promi
   return tasks.filter(concerns)
 }
 
-export const enforceImagePlacement: Schedule<Drivers> = {
+export const enforceImagePlacement: Schedule = {
   name: 'vmm.enforce-image-placement',
   everySeconds: 5,
   watch: ({ drivers, store }, changed) =>
@@ -207,7 +206,7 @@ function inTurn<T>(misplaced: readonly T[], now: number): readonly T[] {
 }
 
 const startPlacing = (
-  ctx: ScheduleContext<Drivers>,
+  ctx: ScheduleContext,
   { image: { extId, name }, policies, clusterExtIds, cause }: Misplaced,
 ): Promise<void> =>
   startingTasks(ctx, async (_, startTask) => {

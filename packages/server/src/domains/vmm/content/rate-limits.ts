@@ -1,11 +1,11 @@
 /** How fast content may reach a cluster. Source: behaviour vmm.md 1.9 (RateLimitPolicy). */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { ImageRateLimitPolicy } from '@hyperplane/contract/vmm/content/image-rate-limit-policy'
-import { CancelAccepted, type StepContext } from '../../../core/tasks/define-task.ts'
 import type { Transfer } from '../../../drivers/content-source.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
+import { CancelAccepted, type StepContext } from '../../context.ts'
 import { isNative } from '../vm/create/clusters.ts'
 import { carries } from './category-filter.ts'
 
@@ -35,7 +35,7 @@ export async function effectiveLimits(store: Reader): Promise<readonly Effective
  * task is cancelled or the service stops. `report` is called once for each percent, because it writes the task's row.
  */
 export function transferTo(
-  ctx: StepContext<Drivers>,
+  ctx: StepContext,
   clusterExtId: string,
   report: (share: number) => Promise<void> = async () => undefined,
 ): Transfer {

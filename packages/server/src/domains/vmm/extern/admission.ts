@@ -3,15 +3,15 @@ import type { EntityOf } from '@hyperplane/contract'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import { rowWithId } from '../../../core/standard.ts'
+import type { Drivers } from '../../../drivers/drivers.ts'
+import type { Reader } from '../../../store/store.ts'
 import {
   type AffectedEntity,
   DriverError,
   type RecordContext,
   type TaskOptions,
-} from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import type { Reader } from '../../../store/store.ts'
-import type { WriteContext } from '../../context.ts'
+  type WriteContext,
+} from '../../context.ts'
 import { describedOperation, requireShortQueue } from '../admission.ts'
 
 export type ExternVmEntity = EntityOf<typeof ExternVm>
@@ -61,7 +61,7 @@ export async function present(store: Reader, vmExtId: string): Promise<ExternVmE
 }
 
 /** The version rises for failed tasks too: an entity tag that was read while the task ran is outdated in any case. */
-export async function endUnchanged(ctx: RecordContext<Drivers>, { vmExtId }: OfVm): Promise<void> {
+export async function endUnchanged(ctx: RecordContext, { vmExtId }: OfVm): Promise<void> {
   if ((await ctx.store.get(ExternVm, vmExtId)) !== undefined) await ctx.store.touch(ExternVm, vmExtId)
 }
 

@@ -1,11 +1,9 @@
 /** Tasks of guest tools of external VMs: the management moves ISOs and reaches the guest. Source: behaviour vmm.md 1.5, 1.7, 1.16. */
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { ApiError } from '../../../core/api-error.ts'
-import type { RecordContext, Step } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { OutsideVm } from '../../../drivers/external-hypervisor.ts'
 import type { GuestCredential, GuestSystem } from '../../../drivers/hypervisor.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type RecordContext, type Step } from '../../context.ts'
 import {
   type Capabilities,
   installed,
@@ -34,7 +32,7 @@ import {
 } from './admission.ts'
 import { mirrorAndTouch } from './inventory.ts'
 
-type WithDrivers = Pick<RecordContext<Drivers>, 'drivers'>
+type WithDrivers = Pick<RecordContext, 'drivers'>
 
 const toolsOf = ({ drivers }: WithDrivers, vm: ExternVmEntity): ToolsOfVm => ({
   name: nameOf(vm),
@@ -84,7 +82,7 @@ export function requireAnswering(ctx: WithDrivers, vm: ExternVmEntity, operation
 export const requireConnected = (ctx: WithDrivers, vm: ExternVmEntity): void =>
   requireStates(ctx, vm, 'update-guest-tools', connectedStates)
 
-const setTools = (ctx: RecordContext<Drivers>, { vmExtId }: OfVm, tools: Tools | undefined, rebootAt?: string) =>
+const setTools = (ctx: RecordContext, { vmExtId }: OfVm, tools: Tools | undefined, rebootAt?: string) =>
   ctx.store.update(ExternVm, vmExtId, { nutanixGuestTools: tools, toolsRebootAt: rebootAt } as Partial<ExternVmEntity>)
 
 interface WithIso extends OfVm {
@@ -95,7 +93,7 @@ const insertStep = <I extends WithIso>(
   check: (ctx: WithDrivers, vm: ExternVmEntity) => void,
   canAddDrive: boolean,
   progress: number,
-): Step<Drivers, I> => ({
+): Step<I> => ({
   name: 'insert ISO',
   progress,
   seconds: [1, 3],
@@ -139,7 +137,7 @@ interface WithReboot extends OfVm {
   readonly reboot: Reboot
 }
 
-const setUpStep: Step<Drivers, WithReboot> = {
+const setUpStep: Step<WithReboot> = {
   name: 'run setup',
   progress: 80,
   seconds: [25, 40],
@@ -147,7 +145,7 @@ const setUpStep: Step<Drivers, WithReboot> = {
   undo: (ctx, { vmExtId }) => undoIfReached(() => ctx.drivers.externalHypervisor.revertTools(vmExtId, ctx.callKey)),
 }
 
-const rebootStep: Step<Drivers, WithReboot> = {
+const rebootStep: Step<WithReboot> = {
   name: 'reboot',
   progress: 90,
   acts: async (_, { reboot }) => reboot.isImmediate === true,

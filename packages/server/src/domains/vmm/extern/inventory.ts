@@ -1,13 +1,12 @@
 /** Mirrors VMs of external managements; fields of this control plane are kept. Source: behaviour vmm.md 1.7. */
+
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { canonicalJson } from '../../../core/idempotency.ts'
-import type { RecordContext } from '../../../core/tasks/define-task.ts'
-import { type ScheduleContext, together } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { ExternalInventory, OutsideVm } from '../../../drivers/external-hypervisor.ts'
 import type { Transaction } from '../../../store/store.ts'
+import { type RecordContext, type ScheduleContext, together } from '../../context.ts'
 import type { ExternVmEntity, OfVm } from './admission.ts'
 
 const pollSeconds = 30
@@ -18,9 +17,9 @@ const observed = ['host', 'nics'] as const
 export const pollInventory = {
   name: 'vmm.poll-external-inventory',
   everySeconds: pollSeconds,
-  watch: ({ drivers, store }: ScheduleContext<Drivers>, changed: () => void) =>
+  watch: ({ drivers, store }: ScheduleContext, changed: () => void) =>
     together(drivers.externalHypervisor.watch(changed), store.watch([Host, ExternVm], changed)),
-  async run({ drivers, store, tenantId }: ScheduleContext<Drivers>): Promise<void> {
+  async run({ drivers, store, tenantId }: ScheduleContext): Promise<void> {
     const clusters = new Set((await store.find(Cluster)).map(({ extId }) => extId))
     const inventories = (await drivers.externalHypervisor.inventory()).filter((one) => clusters.has(one.clusterExtId))
     const known = await store.find(ExternVm)
@@ -79,11 +78,7 @@ export async function mirror(
 }
 
 /** Ends a task: the VM as its management shows it now, and a new entity tag. A VM that is gone by now is no fault. */
-export async function mirrorAndTouch(
-  ctx: RecordContext<Drivers>,
-  { vmExtId }: OfVm,
-  outside: OutsideVm,
-): Promise<void> {
+export async function mirrorAndTouch(ctx: RecordContext, { vmExtId }: OfVm, outside: OutsideVm): Promise<void> {
   const ours = await ctx.store.get(ExternVm, vmExtId)
   if (ours === undefined) return
   await mirror(ctx.store, ours, outside, ctx.tenantId)

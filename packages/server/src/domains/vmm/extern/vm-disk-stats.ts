@@ -13,7 +13,7 @@ export const externVmDiskStats = implement(externVmDiskStatsOperations, {
     const [subject] = (await externSubjects(ctx, [parentOf(ctx, 'vmExtId', ExternVm)])) as [Subject]
     // External disks have no kind of their own: the error uses that of the VM.
     if (!subject.vm.disks.some((disk) => disk.extId === extId))
-      throw notFound({ ...ExternVm, title: 'disk' }, 'disk', extId, 'extId')
+      throw notFound({ ...ExternVm, title: 'disk' }, extId, 'extId')
     return diskStatistics(ctx, request, subject, { extId, vmExtId }, ExternVmDiskStatsTuple)
   },
 })

@@ -13,7 +13,7 @@ export const externVmNicStats = implement(externVmNicStatsOperations, {
     const vm = parentOf(ctx, 'vmExtId', ExternVm)
     // External NICs have no kind of their own: the error uses that of the VM.
     if (!(vm.nics ?? []).some((nic) => nic.extId === extId))
-      throw notFound({ ...ExternVm, title: 'NIC' }, 'NIC', extId, 'extId')
+      throw notFound({ ...ExternVm, title: 'NIC' }, extId, 'extId')
     const [subject] = (await externSubjects(ctx, [vm])) as [Subject]
     return nicStatistics(ctx, request, subject, { extId, vmExtId }, ExternVmNicStatsTuple)
   },

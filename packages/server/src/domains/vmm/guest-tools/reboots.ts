@@ -1,19 +1,19 @@
 /** Reboots guests at the time that an installation or upgrade of guest tools chose. Source: behaviour vmm.md 1.5, 1.7. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import type { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import type { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { havingValue } from '../../../core/standard.ts'
-import type { TaskDefinition, TaskOptions } from '../../../core/tasks/define-task.ts'
 import { parseTime } from '../../../core/time/clock.ts'
-import { type Schedule, startingTasks } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import { startingTasks } from '../../../core/time/schedules.ts'
+import type { Schedule, TaskDefinition, TaskOptions } from '../../context.ts'
 
 export function rebootsAtTheirTime<R extends typeof Vm | typeof ExternVm>(
   name: string,
   kind: R,
-  task: TaskDefinition<Drivers, { readonly vmExtId: string }>,
+  task: TaskDefinition<{ readonly vmExtId: string }>,
   optionsOf: (vm: EntityOf<R>) => TaskOptions,
-): Schedule<Drivers> {
+): Schedule {
   return {
     name,
     everySeconds: 10,

@@ -8,9 +8,8 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { VpcVirtualSwitchMapping } from '@hyperplane/contract/networking/vpc-virtual-switch-mapping'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import { startingTasks } from '../../../core/time/schedules.ts'
+import { defineTask, type Schedule, type ScheduleContext, together } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { carriesOneOf } from '../../scheduling/policy-selection.ts'
 import { giveBackElsewhere, reserve } from '../../scheduling/scheduler.ts'
@@ -106,7 +105,7 @@ export const migrateViolator = defineTask<Migration>({
 /** In one run; the next one starts the others. */
 const mostStarted = 32
 
-export const enforcePolicies: Schedule<Drivers> = {
+export const enforcePolicies: Schedule = {
   name: 'vmm.enforce-policies',
   everySeconds: 60,
   watch({ drivers, store }, changed) {
@@ -128,7 +127,7 @@ export const enforcePolicies: Schedule<Drivers> = {
   },
 }
 
-const startMigration = (ctx: ScheduleContext<Drivers>, vm: VmEntity): Promise<void> =>
+const startMigration = (ctx: ScheduleContext, vm: VmEntity): Promise<void> =>
   startingTasks(ctx, async (_, startTask) => {
     await startTask(migrateViolator, { vmExtId: vm.extId }, { ...migrationOf(vm), background: true })
   })

@@ -61,7 +61,7 @@ export const legacyVmAntiAffinityPolicy = implement(
       const { access } = ctx.services
       const policy = policiesOf(ctx).find((each) => each.extId === extId)
       if (policy === undefined || !isInScope(await access.viewScope(ctx.caller, LegacyVmAntiAffinityPolicy), policy))
-        throw notFound(LegacyVmAntiAffinityPolicy, LegacyVmAntiAffinityPolicy.kind, extId, 'extId')
+        throw notFound(LegacyVmAntiAffinityPolicy, extId, 'extId')
       if (!isInScope(await access.scope(ctx.caller, ctx.operation), policy))
         throw new ApiError('ACCESS_DENIED', { operation: ctx.operation.iamOperation, reason: ' on this entity' })
       await requireClusterReachable(ctx, policy.cluster?.extId)

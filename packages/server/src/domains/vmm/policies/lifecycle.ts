@@ -95,7 +95,7 @@ function tasksOf(sort: PolicySort<AnyResource>) {
           const ids = wanted.map(({ extId }) => extId as string)
           const known = new Set((await ctx.store.getMany(Category, ids)).map(({ extId }) => extId))
           const missing = wanted.find(({ extId }) => !known.has(extId as string))
-          if (missing !== undefined) throw notFound(Category, Category.kind, missing.extId as string, missing.path)
+          if (missing !== undefined) throw notFound(Category, missing.extId as string, missing.path)
           const kept = Object.fromEntries(keeps.map((field) => [field, stored[field]]))
           await ctx.store.replace(kind, { ...policy, ...kept, [timeOfChange]: ctx.clock.iso() })
         },

@@ -4,10 +4,8 @@
  */
 import { VmHostAffinityPolicy } from '@hyperplane/contract/vmm/policies/vm-host-affinity-policy'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import type { RecordContext } from '../../../core/tasks/define-task.ts'
 import { inTurn } from '../../../core/tasks/in-turn.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type RecordContext } from '../../context.ts'
 import { complianceOf, type VmState } from './compliance.ts'
 import { liveMigration, migrateViolator, migrationOf, movesAmong } from './enforcement.ts'
 import { hostAffinity } from './host-affinity.ts'
@@ -61,7 +59,7 @@ export const reEnforcePolicy = defineTask<ReEnforcement>({
   ],
 })
 
-async function statesNow(ctx: RecordContext<Drivers>, policyExtId: string): Promise<readonly VmState<unknown>[]> {
+async function statesNow(ctx: RecordContext, policyExtId: string): Promise<readonly VmState<unknown>[]> {
   const policy = await ctx.store.get(VmHostAffinityPolicy, policyExtId)
   if (policy === undefined) return []
   return (await complianceOf(ctx, hostAffinity, [policy], { isImmediate: true })).get(policyExtId) ?? []

@@ -2,10 +2,8 @@
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import { rowWithId } from '../../../core/standard.ts'
-import type { AffectedEntity, RecordContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
-import type { WriteContext } from '../../context.ts'
+import type { AffectedEntity, RecordContext, WriteContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { describedOperation, requireShortQueue } from '../admission.ts'
@@ -43,7 +41,7 @@ export async function present(store: Reader, vmExtId: string, operation?: StateB
 }
 
 /** A failed mutation raises the version as well. */
-export async function endUnchanged(ctx: RecordContext<Drivers>, { vmExtId }: OfVm): Promise<void> {
+export async function endUnchanged(ctx: RecordContext, { vmExtId }: OfVm): Promise<void> {
   if ((await ctx.store.get(Vm, vmExtId)) !== undefined) await ctx.store.touch(Vm, vmExtId)
 }
 

@@ -5,10 +5,8 @@ import type { CloneOverrideParams } from '@hyperplane/contract/vmm/vm/clone'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { RecordContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
-import type { WriteContext } from '../../context.ts'
+import type { RecordContext, WriteContext } from '../../context.ts'
 import { filesOf, type VmBody, type VmEntity } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
 import { admit, affectedVm, endUnchanged, present, taskOf } from './admission.ts'
@@ -99,7 +97,7 @@ export async function requireFilesOf(store: Reader, vmExtId: string, copies: New
 const cloning = vmm.operations.find(({ id }) => id === 'cloneVm') as Operation
 
 /** A task that came first may have changed the source: the clone is that of the source as it is now. */
-async function replan(ctx: RecordContext<Drivers>, input: Clone): Promise<{ keep: Copies } | undefined> {
+async function replan(ctx: RecordContext, input: Clone): Promise<{ keep: Copies } | undefined> {
   const { vmExtId, sourceExtId, overrides } = input
   const source = await present(ctx.store, sourceExtId)
   if (overrides === undefined) return undefined

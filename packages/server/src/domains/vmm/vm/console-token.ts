@@ -6,7 +6,7 @@ import type { TaskStarted } from '../../../core/handlers.ts'
 import { pathOf } from '../../../core/standard.ts'
 import { type Clock, formatTime } from '../../../core/time/clock.ts'
 import type { SecretReader } from '../../../core/world.ts'
-import { equals } from '../../../odata/index.ts'
+import { compares, equals } from '../../../odata/index.ts'
 import type { Reader, Transaction } from '../../../store/store.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
@@ -88,12 +88,7 @@ export async function forgetConsoleTokens(store: Transaction, vmExtId: string): 
 }
 
 async function removeExpired(store: Transaction, now: string): Promise<void> {
-  await store.removeWhere(ConsoleToken, {
-    kind: 'compare',
-    operator: 'le',
-    left: { kind: 'field', from: 0, names: ['expiryTime'], type: 'timestamp' },
-    right: { kind: 'literal', value: now },
-  })
+  await store.removeWhere(ConsoleToken, compares(pathOf(ConsoleToken, 'expiryTime'), 'le', now))
 }
 
 const signatureOf = (row: Pick<EntityOf<typeof ConsoleToken>, 'extId' | 'expiryTime' | 'vmExtId'>, key: string) =>

@@ -1,12 +1,13 @@
 /** Open consoles of VMs. A token opens one; it ends with its VM. Source: behaviour vmm.md 1.1 (generate-console-token). */
+
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import type { ConsoleEnd, ConsoleSession, ConsoleViewer } from '../../../core/console.ts'
-import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Clock } from '../../../core/time/clock.ts'
 import type { SecretReader } from '../../../core/world.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Store } from '../../../store/store.ts'
+import { DriverError } from '../../context.ts'
 import { isConsoleToken, redeemConsoleToken } from './console-token.ts'
 
 export interface ConsolesOptions {

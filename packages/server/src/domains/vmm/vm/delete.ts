@@ -3,12 +3,10 @@ import { Template } from '@hyperplane/contract/vmm/content/template'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { Step } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { floatingIpsOf, stopTranslating } from '../../addressing/floating-ips.ts'
 import { unplugGroups } from '../../block-volumes/attachments.ts'
-import { defineTask, type WriteContext } from '../../context.ts'
+import { defineTask, type Step, type WriteContext } from '../../context.ts'
 import { releaseDevices } from '../../scheduling/host-devices.ts'
 import { giveBack } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
@@ -104,5 +102,5 @@ export const removeVm = defineTask<OfVm>({
 })
 
 /** The deletion of a VM within another task, between two percentages of its progress; `power off` begins it. */
-export const removalSteps = (from: number, to: number): readonly Step<Drivers, OfVm>[] =>
+export const removalSteps = (from: number, to: number): readonly Step<OfVm>[] =>
   removeVm.steps.map((step) => ({ ...step, progress: Math.round(from + ((to - from) * (step.progress ?? 100)) / 100) }))

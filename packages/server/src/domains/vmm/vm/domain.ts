@@ -1,9 +1,8 @@
 import { Subnet } from '@hyperplane/contract/networking/subnet'
-import type { StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Domain, DomainNic } from '../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../store/store.ts'
 import { isManaged } from '../../addressing/leases.ts'
+import type { StepContext } from '../../context.ts'
 import { claimsOfVm } from '../../scheduling/host-devices.ts'
 import type { NicEntity, VmEntity } from '../../virtual-machines/entity.ts'
 import { vcpusOf } from '../../virtual-machines/entity.ts'
@@ -77,7 +76,7 @@ async function devicesOf(store: Reader, vm: VmEntity): Promise<Pick<Domain, 'dev
  * defines the VM from its row.
  */
 export async function restoreDefinition(
-  { drivers, store }: Pick<StepContext<Drivers>, 'drivers' | 'store'>,
+  { drivers, store }: Pick<StepContext, 'drivers' | 'store'>,
   vm: VmEntity,
   hostExtId = vm.host?.extId ?? '',
 ): Promise<void> {

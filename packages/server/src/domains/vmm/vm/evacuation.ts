@@ -4,17 +4,13 @@
  */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
-import type { RecordContext, Step } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
-import { defineTask } from '../../context.ts'
+import { defineTask, type RecordContext, type Step } from '../../context.ts'
 import { evacuation, HostMaintenance, recordDeparture, type VmOfHost } from '../../scheduling/host-maintenance.ts'
 import { giveBackElsewhere, placeElsewhere, reserveOn } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { movedTo, moveStep, type OnHost, recordMove } from './migration.ts'
 import { recordOff, removeIso } from './power/power.ts'
-
-type Recording = RecordContext<Drivers>
 
 /** The VM that is to leave the host now, if it is in one of these states there. */
 async function leaving(
@@ -29,15 +25,13 @@ async function leaving(
 }
 
 /** Ends the refusal of other operations that `reserved` began. */
-async function unlock(ctx: Recording, { vmExtId }: VmOfHost): Promise<void> {
+async function unlock(ctx: RecordContext, { vmExtId }: VmOfHost): Promise<void> {
   if ((await ctx.store.get(Vm, vmExtId)) !== undefined)
     await ctx.store.observe(Vm, vmExtId, { migrationTaskExtId: undefined })
 }
 
 /** @param target chooses and reserves a host; undefined: the VM stays where it is */
-const reserveStep = (
-  target: (ctx: Recording, input: VmOfHost) => Promise<OnHost | undefined>,
-): Step<Drivers, VmOfHost> => ({
+const reserveStep = (target: (ctx: RecordContext, input: VmOfHost) => Promise<OnHost | undefined>): Step<VmOfHost> => ({
   name: 'reserve',
   progress: 10,
   record: async (ctx, input) => {

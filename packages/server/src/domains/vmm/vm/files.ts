@@ -1,4 +1,5 @@
 /** Files of disks and CD-ROM drives that a task creates. Source: behaviour vmm.md 1.1 (steps of CreateVm), 1.2, 1.3, 1.8. */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -6,11 +7,11 @@ import { Image } from '@hyperplane/contract/vmm/content/image'
 import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { ApiError } from '../../../core/api-error.ts'
 import { defined } from '../../../core/defined.ts'
-import { notFound } from '../../../core/standard.ts'
-import { DriverError, type StepContext } from '../../../core/tasks/define-task.ts'
+import { rowWithId } from '../../../core/standard.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { DiskSource, VirtualDisk } from '../../../drivers/hypervisor.ts'
 import type { Reader, Transaction } from '../../../store/store.ts'
+import { DriverError, type StepContext } from '../../context.ts'
 import { roomForDisk } from '../../storage-space/capacity.ts'
 import type { FileBacking, VmEntity } from '../../virtual-machines/entity.ts'
 import { requireImageRoom } from '../content/image/image-space.ts'
@@ -56,8 +57,7 @@ export async function diskOf(
   file: FileBacking,
   { content, isReadOnly }: FileContent = {},
 ): Promise<VirtualDisk> {
-  if (content?.kind === 'ova' && (await store.get(Ova, content.extId)) === undefined)
-    throw notFound(Ova, Ova.kind, content.extId, 'extId')
+  if (content?.kind === 'ova') await rowWithId(store, Ova, content.extId)
   const reference = content === undefined ? file.dataSource?.reference : undefined
   const resolved = reference === undefined ? undefined : await resolveSource(store, reference)
   if (reference !== undefined && resolved === undefined) {
@@ -91,11 +91,7 @@ async function requireSameCluster(
 }
 
 /** @throws ApiError 404 when the source no longer exists; SOURCE_UNAVAILABLE when its repository does not answer */
-export async function createFile(
-  ctx: StepContext<Drivers>,
-  file: FileBacking,
-  content: FileContent = {},
-): Promise<void> {
+export async function createFile(ctx: StepContext, file: FileBacking, content: FileContent = {}): Promise<void> {
   const disk = await diskOf(ctx.store, file, content)
   try {
     await ctx.drivers.hypervisor.createDisk(disk)
@@ -142,11 +138,7 @@ export async function locksOf(store: Reader, files: readonly FileBacking[], clus
   return [...new Set(locks)]
 }
 
-export async function copyImages(
-  ctx: StepContext<Drivers>,
-  files: readonly FileBacking[],
-  clusterExtId: string,
-): Promise<void> {
+export async function copyImages(ctx: StepContext, files: readonly FileBacking[], clusterExtId: string): Promise<void> {
   const images = await imagesToCopy(ctx.store, files, clusterExtId)
   for (const image of images) {
     const { extId, sizeBytes = 0 } = image
@@ -168,7 +160,7 @@ export async function storeCopies(
 
 /** A recorded copy stays: it belongs to the image, and other VMs may use it already. */
 export async function removeCopies(
-  ctx: StepContext<Drivers>,
+  ctx: StepContext,
   files: readonly FileBacking[],
   clusterExtId: string,
 ): Promise<void> {

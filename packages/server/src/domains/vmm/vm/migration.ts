@@ -2,9 +2,9 @@
  * Live migration as a step of a task: an earlier step reserves the target, this one moves the VM, a later one records
  * the move. Source: behaviour vmm.md 1.0 (the host is a runtime observation), 3.5.
  */
+
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { type RecordContext, type Step, type StepContext, throwIfCanceled } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
+import { type RecordContext, type Step, type StepContext, throwIfCanceled } from '../../context.ts'
 import { giveBack } from '../../scheduling/scheduler.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { type OfVm, present } from './admission.ts'
@@ -16,16 +16,16 @@ export interface OnHost {
   readonly hostExtId: string
 }
 
-export const hostOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>, step: string): string | undefined =>
+export const hostOf = (ctx: Pick<StepContext, 'outputs'>, step: string): string | undefined =>
   (ctx.outputs[step] as OnHost | undefined)?.hostExtId
 
-export const movedTo = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostOf(ctx, 'move')
+export const movedTo = (ctx: Pick<StepContext, 'outputs'>): string | undefined => hostOf(ctx, 'move')
 
 /**
  * @param reserving name of the step that keeps the reserved host as its output
  * @param from progress of the task when the step begins
  */
-export const moveStep = (reserving: string, progress: number, from: number): Step<Drivers, OfVm> => ({
+export const moveStep = (reserving: string, progress: number, from: number): Step<OfVm> => ({
   name: 'move',
   progress,
   run: async (ctx, { vmExtId }) => {
@@ -52,13 +52,13 @@ export const moveStep = (reserving: string, progress: number, from: number): Ste
 })
 
 /** Until the domain switches over, a request to cancel the task ends the migration. */
-async function reportCopied(ctx: StepContext<Drivers>, from: number, to: number, share: number): Promise<void> {
+async function reportCopied(ctx: StepContext, from: number, to: number, share: number): Promise<void> {
   throwIfCanceled(ctx)
   await ctx.progress(from + (to - from) * copiedPart * share)
 }
 
 /** Records the new host and releases the reservation on the former one; the entity tag stays. */
-export async function recordMove(ctx: RecordContext<Drivers>, vmExtId: string, hostExtId: string): Promise<void> {
+export async function recordMove(ctx: RecordContext, vmExtId: string, hostExtId: string): Promise<void> {
   const now = ctx.clock.iso()
   const former = (await present(ctx.store, vmExtId)).host?.extId
   // The VM stopped while it moved: it runs nowhere and needs no reservation.

@@ -3,28 +3,26 @@
  * storage stalls or is full, a host falls silent. VMs with a running task wait for the next run.
  * Source: behaviour vmm.md 1.1 (states, transitions by the world).
  */
+
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { havingValue } from '../../../core/standard.ts'
 import { parseTime } from '../../../core/time/clock.ts'
-import { type ScheduleContext, together } from '../../../core/time/schedules.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import type { UnaskedState } from '../../../drivers/hypervisor.ts'
+import { type ScheduleContext, together } from '../../context.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { deleteIso } from './guest/customization.ts'
 import { becomeOff, type Recording, setPower } from './power/power-state.ts'
-
-type Observing = ScheduleContext<Drivers>
 
 const silentMillis = 30_000
 
 export const observeDomains = {
   name: 'vmm.observe-domains',
   everySeconds: 10,
-  watch: ({ drivers }: Observing, changed: () => void) =>
+  watch: ({ drivers }: ScheduleContext, changed: () => void) =>
     together(drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)),
-  async run(ctx: Observing): Promise<void | 'again'> {
+  async run(ctx: ScheduleContext): Promise<void | 'again'> {
     const unasked = await ctx.drivers.hypervisor.unaskedStates()
     let isWaiting = false
     for (const extId of await suspects(ctx, unasked.keys())) {
@@ -52,7 +50,7 @@ export const observeDomains = {
 }
 
 /** VMs whose rows may differ from the hypervisor: only these are read, because most runs find nothing to change. */
-async function suspects({ store, drivers }: Observing, unasked: Iterable<string>): Promise<ReadonlySet<string>> {
+async function suspects({ store, drivers }: ScheduleContext, unasked: Iterable<string>): Promise<ReadonlySet<string>> {
   const found = new Set(unasked)
   const silent = (await store.find(Host)).filter(({ extId }) => !drivers.hardware.isHostUp(extId))
   const rows = [
@@ -66,7 +64,7 @@ async function suspects({ store, drivers }: Observing, unasked: Iterable<string>
 }
 
 async function follow(
-  ctx: Recording & Pick<Observing, 'drivers'>,
+  ctx: Recording & Pick<ScheduleContext, 'drivers'>,
   extId: string,
   unasked: UnaskedState | undefined,
 ): Promise<'settled' | 'waits'> {

@@ -4,12 +4,10 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import type { RecordContext, StepContext } from '../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../drivers/drivers.ts'
 import { withVolumeGroups } from '../../block-volumes/attachments.ts'
 import { defaultContainer } from '../../containers/default-container.ts'
 import { requireContainersNotRemoved } from '../../containers/storage-containers.ts'
-import { defineTask, type WriteContext } from '../../context.ts'
+import { defineTask, type RecordContext, type StepContext, type WriteContext } from '../../context.ts'
 import { apcConfigOf } from '../../scheduling/cpu-models.ts'
 import { makeRoom, shrinkBack } from '../../scheduling/scheduler.ts'
 import {
@@ -167,7 +165,7 @@ interface Unused {
   readonly unused: readonly string[]
 }
 
-async function storeChange(ctx: RecordContext<Drivers>, input: Change): Promise<{ keep: Unused }> {
+async function storeChange(ctx: RecordContext, input: Change): Promise<{ keep: Unused }> {
   const vm = await present(ctx.store, input.vmExtId)
   const next = nextOf(vm, input)
   const target = roomOf(ctx) ?? vm.host?.extId
@@ -186,7 +184,7 @@ async function storeChange(ctx: RecordContext<Drivers>, input: Change): Promise<
   return { keep: { unused: firmwareFilesOf(vm).filter((extId) => !kept.includes(extId)) } }
 }
 
-const roomOf = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string | undefined => hostOf(ctx, 'make room')
+const roomOf = (ctx: Pick<StepContext, 'outputs'>): string | undefined => hostOf(ctx, 'make room')
 
 const newFiles = (vm: VmEntity, next: VmEntity): FileBacking[] => {
   const former = firmwareFilesOf(vm)

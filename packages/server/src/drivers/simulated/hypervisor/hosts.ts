@@ -69,11 +69,8 @@ export class SimulatedHosts {
       const free =
         functionsOfHost(this.#world, hostExtId, profileExtId) - functionsInUse(this.#world, hostExtId, profileExtId)
       if (wanted.filter((each) => each === profileExtId).length > free)
-        throw new DriverError(
+        throw DriverError.final(
           `the host ${hostExtId} has ${free} virtual functions of the NIC profile ${profileExtId}`,
-          {
-            retryable: false,
-          },
         )
     }
   }

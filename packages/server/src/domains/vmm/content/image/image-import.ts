@@ -29,7 +29,7 @@ export const importImages = defineTask<Import>({
         const found = ctx.drivers.contentSource.unmanaged(clusterExtId)
         return imageExtIds.map((imageExtId) => {
           const image = found.find(({ extId }) => extId === imageExtId)
-          if (image === undefined) throw notFound(Image, Image.kind, imageExtId, 'imagesExtIds')
+          if (image === undefined) throw notFound(Image, imageExtId, 'imagesExtIds')
           return image
         })
       },
@@ -79,7 +79,7 @@ export async function startImport(
     const unmanaged = found.get(extId)
     // The row of an image whose import is running exists already.
     if (unmanaged === undefined || (await ctx.store.pending(Image, extId)) !== undefined) {
-      faults.push(notFound(Image, Image.kind, extId, `imagesExtIds[${index}]`))
+      faults.push(notFound(Image, extId, `imagesExtIds[${index}]`))
       continue
     }
     const image: EntityOf<typeof Image> = {

@@ -3,12 +3,10 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import { ApiError } from '../../../../core/api-error.ts'
 import { notFound, rowWithId } from '../../../../core/standard.ts'
-import { DriverError, type StepContext } from '../../../../core/tasks/define-task.ts'
 import type { ContentOrigin, Digest, ImageFile, Transfer } from '../../../../drivers/content-source.ts'
 import type { ContentVersion } from '../../../../drivers/content-store.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { defineTask } from '../../../context.ts'
+import { DriverError, defineTask, type StepContext } from '../../../context.ts'
 import { fileOf } from '../../../virtual-machines/entity.ts'
 import { findDisk } from '../../vm/create/disk-sources.ts'
 import { holderOf } from '../locations.ts'
@@ -18,7 +16,6 @@ import { accessOf } from '../url-source.ts'
 import { requireImageRoom, requirePlaces } from './image-space.ts'
 
 type ImageEntity = EntityOf<typeof Image>
-type Running = StepContext<Drivers>
 
 const namedUsers = 10
 const transferFrom = 10
@@ -156,7 +153,7 @@ export const updateImage = defineTask<Update>({
   ],
 })
 
-const copiesIn = (ctx: Pick<Running, 'outputs'>) =>
+const copiesIn = (ctx: Pick<StepContext, 'outputs'>) =>
   ctx.outputs['add copies'] as { readonly added: readonly string[]; readonly removed: readonly string[] }
 
 interface Removal {
@@ -195,7 +192,7 @@ export async function requireUnread(store: Reader, { extId, name }: ImageEntity)
   throw new ApiError('VMM_ENTITY_IN_USE', { kind: 'image', name, users: `VMs that are being made from it: ${ids}` })
 }
 
-const pendingImage = async (ctx: Running, extId: string): Promise<ImageEntity> =>
+const pendingImage = async (ctx: StepContext, extId: string): Promise<ImageEntity> =>
   (await ctx.store.pending(Image, extId)) as ImageEntity
 
 /** @throws ApiError 404 when an earlier task in the queue deleted the image */
@@ -206,7 +203,7 @@ async function storedImage(ctx: { readonly store: Reader }, extId: string): Prom
 const filesOf = (image: ImageEntity): ImageFile[] =>
   (image.clusterLocationExtIds ?? []).map((clusterExtId) => ({ imageExtId: image.extId, clusterExtId }))
 
-async function originOf(ctx: Running, image: ImageEntity): Promise<ContentOrigin> {
+async function originOf(ctx: StepContext, image: ImageEntity): Promise<ContentOrigin> {
   const access = accessOf(ctx.secrets, Image.kind, image)
   if (access !== undefined) return { kind: 'url', type: image.type, ...access }
   const object = objectOf(Image.kind, image.source)
@@ -218,8 +215,7 @@ async function originOf(ctx: Running, image: ImageEntity): Promise<ContentOrigin
   return { kind: 'disk', diskExtId, sizeBytes }
 }
 
-export const diskNotFound = (extId: string): ApiError =>
-  notFound({ ...Image, title: 'disk' }, 'disk', extId, 'source/extId')
+export const diskNotFound = (extId: string): ApiError => notFound({ ...Image, title: 'disk' }, extId, 'source/extId')
 
 /** Reports a source that cannot be read as SOURCE_UNAVAILABLE, because the client chose it; retryable errors stay. */
 async function available<T>(image: ImageEntity, work: () => Promise<T>): Promise<T> {
@@ -244,7 +240,7 @@ export function unavailable(
 }
 
 /** The transfer that the progress of a creation follows. */
-const transferOf = (ctx: Running, { clusterExtId }: ImageFile): Transfer =>
+const transferOf = (ctx: StepContext, { clusterExtId }: ImageFile): Transfer =>
   transferTo(ctx, clusterExtId, (share) =>
     ctx.progress(Math.floor(transferFrom + (transferUntil - transferFrom) * share)),
   )

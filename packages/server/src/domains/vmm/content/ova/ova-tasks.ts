@@ -3,14 +3,12 @@ import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
 import { rowWithId } from '../../../../core/standard.ts'
-import { DriverError, type RecordContext, type Step, type StepContext } from '../../../../core/tasks/define-task.ts'
 import type { Services } from '../../../../core/world.ts'
 import type { ObjectOrigin, Transfer, UrlAccess } from '../../../../drivers/content-source.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { DiskFormat, FrozenDisk, OvaFile, Written } from '../../../../drivers/ova-files.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { claimsOn } from '../../../block-volumes/attachments.ts'
-import { defineTask } from '../../../context.ts'
+import { DriverError, defineTask, type RecordContext, type Step, type StepContext } from '../../../context.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { safeName } from '../file-answer.ts'
 import { requireImageRoom } from '../image/image-space.ts'
@@ -21,9 +19,6 @@ import { readArchive } from './read-archive.ts'
 import { type Described, OvaFault } from './read-ovf.ts'
 import { type Captured, captured, type OvaEntity } from './vm-config.ts'
 import { textsOf } from './write-ovf.ts'
-
-type Running = StepContext<Drivers>
-type Recording = RecordContext<Drivers>
 
 export const maximumOvas = limit('ovas', 2000)
 
@@ -159,7 +154,7 @@ export const createOvaOfUrl = defineTask<OfOva>({
   onUndone: removeRow,
 })
 
-function storing<I extends OfOva>(): Step<Drivers, I> {
+function storing<I extends OfOva>(): Step<I> {
   return {
     name: 'store',
     record: async (ctx, { extId }) => {
@@ -239,26 +234,26 @@ function sourceOf({ source }: OvaEntity): string {
   return object === undefined ? (source as { readonly url: string }).url : pathOf(object)
 }
 
-async function removeFiles(ctx: Running, { extId }: OfOva): Promise<void> {
+async function removeFiles(ctx: StepContext, { extId }: OfOva): Promise<void> {
   for (const file of filesOf(await pendingOva(ctx, extId))) await ctx.drivers.ovaFiles.remove(file)
 }
 
 /** Before it is read: `write archive` asks too late for an object of terabytes. @throws ApiError OUT_OF_STORAGE */
-async function requireRoomFor(ctx: Running, { clusterLocationExtIds = [] }: OvaEntity, object: ObjectOrigin) {
+async function requireRoomFor(ctx: StepContext, { clusterLocationExtIds = [] }: OvaEntity, object: ObjectOrigin) {
   const { sizeBytes } = await ctx.drivers.contentSource.look(object, ctx.stopping)
   await requireImageRoom(ctx, clusterLocationExtIds, sizeBytes)
 }
 
-function removeRow(ctx: Recording, { extId }: OfOva): Promise<void> {
+function removeRow(ctx: RecordContext, { extId }: OfOva): Promise<void> {
   return ctx.store.remove(Ova, extId)
 }
 
-async function checksumOf(ctx: Running, file: OvaFile): Promise<OvaEntity['checksum']> {
+async function checksumOf(ctx: StepContext, file: OvaFile): Promise<OvaEntity['checksum']> {
   const { sha256 } = await ctx.drivers.ovaFiles.digests(file)
   return { $objectType: 'vmm.v4.content.OvaSha256Checksum', hexDigest: sha256 as string }
 }
 
-async function requireChecksum(ctx: Running, file: OvaFile, expected: string): Promise<void> {
+async function requireChecksum(ctx: StepContext, file: OvaFile, expected: string): Promise<void> {
   const algorithm = expected.length === 40 ? 'sha1' : 'sha256'
   const found = await ctx.drivers.ovaFiles.verify(file, { algorithm, hex: expected })
   if (found !== undefined) throw new ApiError('CHECKSUM_MISMATCH', { expected, found })
@@ -280,5 +275,5 @@ async function uploaded<T>(ova: OvaEntity, work: () => Promise<T>): Promise<T> {
 }
 
 /** @param progress of the task, from the share of the file */
-const transferOf = (ctx: Running, { clusterExtId }: OvaFile, progress: (share: number) => number): Transfer =>
+const transferOf = (ctx: StepContext, { clusterExtId }: OvaFile, progress: (share: number) => number): Transfer =>
   transferTo(ctx, clusterExtId, (share) => ctx.progress(Math.floor(progress(share))))

@@ -1,7 +1,8 @@
 /** Reads the archive of an OVA as a stream, and checks it against its manifest. Source: DMTF DSP0243 1.1.0. */
+
 import { createHash } from 'node:crypto'
-import { DriverError } from '../../../../core/tasks/define-task.ts'
 import type { DiskFormat } from '../../../../drivers/ova-files.ts'
+import { DriverError } from '../../../context.ts'
 import { type Described, OvaFault, readDescriptor } from './read-ovf.ts'
 
 /** All descriptors and manifests together: they are kept until the archive is read. */

@@ -1,9 +1,9 @@
 /** Steps of every task that adds a version to a template. Source: behaviour vmm.md 1.10, 1.16. */
+
 import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
-import type { RecordContext, Step } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { claimsOn } from '../../../block-volumes/attachments.ts'
+import type { RecordContext, Step } from '../../../context.ts'
 import { present } from '../../vm/admission.ts'
 import type { Overrides } from '../../vm/create/derived-vm.ts'
 import { requireRoom } from '../../vm/files.ts'
@@ -29,10 +29,8 @@ export interface Capture {
   readonly source: CaptureSource
 }
 
-type Recording = RecordContext<Drivers>
-
 /** @param copied progress in percent when the disks are copied */
-export const capturingSteps = (copied: number): readonly Step<Drivers, Capture>[] => [
+export const capturingSteps = (copied: number): readonly Step<Capture>[] => [
   {
     name: 'snapshot source',
     progress: 20,
@@ -91,7 +89,7 @@ const copiesOf = async (store: Reader, versionExtId: string): Promise<NonNullabl
   (await store.pending(TemplateVersion, versionExtId))?.copies ?? []
 
 async function readSource(
-  ctx: Recording,
+  ctx: RecordContext,
   { templateExtId, versionExtId, source }: Capture,
 ): Promise<{ readonly source: Source; readonly guestCustomization: Customization | undefined }> {
   if (source.kind === 'vm') {

@@ -1,16 +1,14 @@
 /** Copies of a version's disks on further clusters. Source: behaviour vmm.md 1.10. */
+
 import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import { derivedId } from '../../../../core/ids/named-id.ts'
-import type { RecordContext, StepContext } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
+import type { RecordContext, StepContext } from '../../../context.ts'
 import { requireRoom } from '../../vm/files.ts'
 import { type Copy, copiesOn, homeOf, type VersionEntity } from './version-content.ts'
 
-type Running = StepContext<Drivers>
-
 /** Copies that the cluster still needs; their ids follow from the version, so that a repeated step makes the same ones. */
-async function copiesFor(ctx: Running, version: VersionEntity, clusterExtId: string): Promise<Copy[]> {
+async function copiesFor(ctx: StepContext, version: VersionEntity, clusterExtId: string): Promise<Copy[]> {
   if (version.clusterLocationExtIds?.includes(clusterExtId) === true) return []
   const container = await defaultContainer(ctx.store, clusterExtId)
   return copiesOn(version, homeOf(version)).map((copy) => ({
@@ -22,7 +20,11 @@ async function copiesFor(ctx: Running, version: VersionEntity, clusterExtId: str
 }
 
 /** @throws ApiError OUT_OF_STORAGE */
-export async function makeCopies(ctx: Running, version: VersionEntity, clusterExtId: string): Promise<readonly Copy[]> {
+export async function makeCopies(
+  ctx: StepContext,
+  version: VersionEntity,
+  clusterExtId: string,
+): Promise<readonly Copy[]> {
   const copies = await copiesFor(ctx, version, clusterExtId)
   await requireRoom(
     ctx,
@@ -40,7 +42,7 @@ export async function makeCopies(ctx: Running, version: VersionEntity, clusterEx
 }
 
 export async function storeCopies(
-  ctx: RecordContext<Drivers>,
+  ctx: RecordContext,
   { extId, copies = [], clusterLocationExtIds = [] }: VersionEntity,
   clusterExtId: string,
   added: readonly Copy[],
@@ -53,7 +55,7 @@ export async function storeCopies(
 }
 
 /** Once they are recorded, the copies belong to the version, and other deployments may use them. */
-export async function deleteUnstored(ctx: Running, versionExtId: string, clusterExtId: string): Promise<void> {
+export async function deleteUnstored(ctx: StepContext, versionExtId: string, clusterExtId: string): Promise<void> {
   const version = await ctx.store.get(TemplateVersion, versionExtId)
   if (version === undefined) return
   for (const { diskExtId } of await copiesFor(ctx, version, clusterExtId))

@@ -8,10 +8,8 @@ import { Task } from '@hyperplane/contract/platform/task'
 import { vmm } from '@hyperplane/contract/vmm'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { CancelAccepted, type StepContext, type TaskEnd } from '../../../../core/tasks/define-task.ts'
 import { subtasksOf } from '../../../../core/tasks/runner.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
-import { defineTask, type WriteContext } from '../../../context.ts'
+import { CancelAccepted, defineTask, type StepContext, type TaskEnd, type WriteContext } from '../../../context.ts'
 import { refuseReadOnly, requireClusterReachable } from '../../../registrations/reachability.ts'
 import { fault, under } from '../../../virtual-machines/fault.ts'
 import { affectedVm, taskOf as taskOfVm } from '../../vm/admission.ts'
@@ -45,8 +43,6 @@ interface DeployedVm extends NewVm, OfVersion {
   readonly name: string
   readonly overrides: OverrideBody
 }
-
-type Running = StepContext<Drivers>
 
 /** The number stays whole where the name of the template has to be cut. */
 export const nameOfVm = (templateName: string, suffix: string): string =>
@@ -141,12 +137,12 @@ function listed(names: readonly string[]): string {
 }
 
 /** By VM. */
-async function begunTasks(ctx: Running): Promise<Map<string, string>> {
+async function begunTasks(ctx: StepContext): Promise<Map<string, string>> {
   const tasks = await ctx.store.findWhere(Task, { 'parentTask/extId': ctx.taskExtId })
   return new Map(tasks.map(({ extId, entitiesAffected }) => [entitiesAffected?.[0]?.extId as string, extId]))
 }
 
-async function makeVms(ctx: Running, input: Deployment): Promise<Made> {
+async function makeVms(ctx: StepContext, input: Deployment): Promise<Made> {
   const begun = await begunTasks(ctx)
   const tasks = begun.size === 0 ? await begin(ctx, input) : begun
   const ends = new Map<string, TaskEnd>()
@@ -171,7 +167,7 @@ async function makeVms(ctx: Running, input: Deployment): Promise<Made> {
 
 /** Begins all subtasks or none. Every fourth one has the same lock, so that four run at a time. */
 async function begin(
-  ctx: Running,
+  ctx: StepContext,
   { vms, templateExtId, versionExtId, clusterExtId }: Deployment,
 ): Promise<Map<string, string>> {
   const tasks = new Map<string, string>()

@@ -11,9 +11,7 @@ import {
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { RecordContext } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
-import { defineTask, type WriteContext } from '../../../context.ts'
+import { defineTask, type RecordContext, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { admit, affectedVm, endUnchanged, type OfVm, present } from '../../vm/admission.ts'
@@ -37,8 +35,6 @@ import {
   taskOf,
 } from './template-tasks.ts'
 import { blueprintOf, homeOf, versionOf, withPresentParts } from './version-content.ts'
-
-type Recording = RecordContext<Drivers>
 
 interface Initiation extends NewVm, OfTemplate {}
 interface Completion extends OfVm, NewVersion {}
@@ -81,7 +77,7 @@ const openUpdate = makingVm<Initiation>('vmm.initiate-guest-update', {
   undone: (ctx, { templateExtId }) => closeUpdate(ctx, templateExtId),
 })
 
-async function closeUpdate(ctx: Recording, templateExtId: string): Promise<void> {
+async function closeUpdate(ctx: RecordContext, templateExtId: string): Promise<void> {
   if ((await ctx.store.get(Template, templateExtId)) === undefined) return
   await ctx.store.update(Template, templateExtId, { updatedVmExtId: undefined, guestUpdateStatus: undefined })
 }
@@ -174,7 +170,7 @@ export async function cancelUpdate(ctx: WriteContext<TemplateEntity>): Promise<T
 
 const mark = {
   name: 'mark',
-  record: (ctx: Recording, { templateExtId }: Cancellation) => closeUpdate(ctx, templateExtId),
+  record: (ctx: RecordContext, { templateExtId }: Cancellation) => closeUpdate(ctx, templateExtId),
 }
 
 const cancel = defineTask<Cancellation>({

@@ -5,12 +5,11 @@ import { Template, TemplateVersion } from '@hyperplane/contract/vmm/content/temp
 import { TemplatePlacementPolicy } from '@hyperplane/contract/vmm/content/template-placement-policy'
 import { derivedId } from '../../../../core/ids/named-id.ts'
 import { pathOf } from '../../../../core/standard.ts'
-import type { RecordContext } from '../../../../core/tasks/define-task.ts'
 import { unfinished } from '../../../../core/tasks/task-row.ts'
-import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../../core/time/schedules.ts'
+import { startingTasks } from '../../../../core/time/schedules.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import { and, anyOf, equals } from '../../../../odata/index.ts'
-import { defineTask } from '../../../context.ts'
+import { defineTask, type RecordContext, type Schedule, type ScheduleContext, together } from '../../../context.ts'
 import { nextRetry, notBeforeOf } from '../placement-retry.ts'
 import { clustersOfTemplate, policiesOf } from '../template-placement.ts'
 import { deleteUnstored, makeCopies, storeCopies } from './copies.ts'
@@ -79,7 +78,7 @@ function lacks({ hardware }: Drivers, version: VersionEntity, clusterExtId: stri
 
 /** @param cause of a failure; absent after a success */
 async function noteRetry(
-  ctx: RecordContext<Drivers>,
+  ctx: RecordContext,
   templateExtId: string,
   clusterExtId: string,
   cause?: string,
@@ -94,7 +93,7 @@ async function noteRetry(
   await ctx.store.observe(Template, templateExtId, { placementRetries: retries.length === 0 ? undefined : retries })
 }
 
-export const enforceTemplatePlacement: Schedule<Drivers> = {
+export const enforceTemplatePlacement: Schedule = {
   name: 'vmm.enforce-template-placement',
   everySeconds: 5,
   watch({ drivers, store }, changed) {
@@ -128,7 +127,7 @@ const waitMillis = 5000
 
 /** The clusters to which disks of the template should be copied. */
 async function lackingOf(
-  ctx: ScheduleContext<Drivers>,
+  ctx: ScheduleContext,
   { extId, categoryExtIds = [] }: TemplateEntity,
 ): Promise<readonly Pick<Placing, 'clusterExtId' | 'cause'>[]> {
   const wanted = await clustersOfTemplate(ctx.store, categoryExtIds)
@@ -141,7 +140,7 @@ async function lackingOf(
 }
 
 const startPlacing = (
-  ctx: ScheduleContext<Drivers>,
+  ctx: ScheduleContext,
   template: TemplateEntity,
   clusterExtId: string,
   cause: string,

@@ -4,18 +4,15 @@ import { Category } from '@hyperplane/contract/platform/category'
 import { Template, TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import { ApiError } from '../../../../core/api-error.ts'
 import { rowWithId } from '../../../../core/standard.ts'
-import type { AffectedEntity, RecordContext, Step, TaskOptions } from '../../../../core/tasks/define-task.ts'
 import type { Services } from '../../../../core/world.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { defineTask } from '../../../context.ts'
+import { type AffectedEntity, defineTask, type RecordContext, type Step, type TaskOptions } from '../../../context.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { type Capture, capturingSteps } from './capture.ts'
 import { type VersionEntity, versionOf, versionsOf } from './version-content.ts'
 
 export type TemplateEntity = EntityOf<typeof Template>
 type TemplateUser = NonNullable<TemplateEntity['updatedBy']>
-type Recording = RecordContext<Drivers>
 
 export const maximumVersions = limit('versionsOfTemplate', 100)
 
@@ -90,7 +87,7 @@ export interface NewVersion extends Update, Capture {
   readonly isActive: boolean
 }
 
-async function storeUpdate(ctx: Recording, { templateExtId, changes, updatedBy }: Update): Promise<void> {
+async function storeUpdate(ctx: RecordContext, { templateExtId, changes, updatedBy }: Update): Promise<void> {
   const { activeVersionExtId } = await presentTemplate(ctx.store, templateExtId)
   // A category may have been deleted while the task was queued.
   const wanted = changes.categoryExtIds ?? []
@@ -110,7 +107,7 @@ async function storeUpdate(ctx: Recording, { templateExtId, changes, updatedBy }
 }
 
 /** Stores the changes together with a version that its task has captured. */
-export async function storeVersion(ctx: Recording, input: NewVersion): Promise<void> {
+export async function storeVersion(ctx: RecordContext, input: NewVersion): Promise<void> {
   const { templateExtId, versionExtId, isActive, changes } = input
   await presentTemplate(ctx.store, templateExtId)
   await requireVersionRoom(ctx, templateExtId)
@@ -121,7 +118,7 @@ export async function storeVersion(ctx: Recording, input: NewVersion): Promise<v
   })
 }
 
-export const removePendingVersion = (ctx: Recording, { versionExtId }: OfVersion): Promise<void> =>
+export const removePendingVersion = (ctx: RecordContext, { versionExtId }: OfVersion): Promise<void> =>
   ctx.store.remove(TemplateVersion, versionExtId)
 
 export const updateTemplate = defineTask<Update>({
@@ -164,7 +161,7 @@ export function requireNoGuestUpdate({ templateName, updatedVmExtId }: TemplateE
 
 const freeDisks = <I extends OfTemplate>(
   removed: (store: Reader, input: I) => Promise<readonly VersionEntity[]>,
-): Step<Drivers, I> => ({
+): Step<I> => ({
   name: 'free disks',
   progress: 90,
   seconds: [0.5, 1],

@@ -33,7 +33,7 @@ export async function versionOf(
 ): Promise<VersionEntity> {
   const version = await store.get(TemplateVersion, versionExtId)
   if (version?.templateExtId === templateExtId) return version
-  throw notFound(TemplateVersion, TemplateVersion.kind, versionExtId, attribute)
+  throw notFound(TemplateVersion, versionExtId, attribute)
 }
 
 export const versionsOf = (store: Reader, templateExtId: string): Promise<VersionEntity[]> =>

@@ -69,7 +69,7 @@ function only<T extends { readonly extId: string }>(
   attribute: string,
 ): T {
   const conflict = found.find((each) => each.extId === extId)
-  if (conflict === undefined) throw notFound(kind, kind.kind, extId, attribute)
+  if (conflict === undefined) throw notFound(kind, extId, attribute)
   return conflict
 }
 

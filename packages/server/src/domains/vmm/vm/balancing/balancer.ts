@@ -2,12 +2,13 @@
  * Moves VMs from busy hosts to others. The moves belong to the system, break no policy, and are few: a round that helps
  * too little is followed by another one. Source: behaviour vmm.md 3.2 (balancer).
  */
+
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { type Schedule, type ScheduleContext, startingTasks } from '../../../../core/time/schedules.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
+import { startingTasks } from '../../../../core/time/schedules.ts'
+import type { Schedule, ScheduleContext } from '../../../context.ts'
 import { HostAllocation } from '../../../scheduling/host-allocation.ts'
 import { Choices, type HostCandidate, loadsOf, usableMemoryBytes } from '../../../scheduling/placement.ts'
 import { peerFinder } from '../../../scheduling/policy-selection.ts'
@@ -18,7 +19,6 @@ import { isNative } from '../create/clusters.ts'
 import { moveToHost } from '../evacuation.ts'
 import { cpuLoadOf, shareOfVcpu } from './cpu-load.ts'
 
-type Looking = ScheduleContext<Drivers>
 type Allocation = EntityOf<typeof HostAllocation>
 
 interface Move {
@@ -34,7 +34,7 @@ const movesInRound = 2
 /** The largest VMs of a host. */
 const vmsTried = 64
 
-export const balanceHosts: Schedule<Drivers> = {
+export const balanceHosts: Schedule = {
   name: 'vmm.balance-hosts',
   everySeconds: 15 * 60,
   onlyLastCounts: true,
@@ -49,7 +49,7 @@ export const balanceHosts: Schedule<Drivers> = {
   },
 }
 
-async function movesIn(ctx: Looking, clusterExtId: string): Promise<Move[]> {
+async function movesIn(ctx: ScheduleContext, clusterExtId: string): Promise<Move[]> {
   const hosts = (await candidatesOf(ctx, clusterExtId)).filter(({ closed }) => closed === undefined)
   const held = await ctx.store.findWhere(HostAllocation, { clusterExtId })
   const moves: Move[] = []
@@ -68,7 +68,7 @@ async function movesIn(ctx: Looking, clusterExtId: string): Promise<Move[]> {
 
 /** The move that takes most from the busiest host whose CPUs are busy. */
 async function awayFromBusyCpus(
-  ctx: Looking,
+  ctx: ScheduleContext,
   hosts: readonly HostCandidate[],
   held: readonly Allocation[],
 ): Promise<Move | undefined> {
@@ -110,7 +110,7 @@ async function awayFromBusyCpus(
 
 /** The move after which the memory of the hosts is filled most evenly. */
 async function towardsEvenMemory(
-  ctx: Looking,
+  ctx: ScheduleContext,
   hosts: readonly HostCandidate[],
   held: readonly Allocation[],
 ): Promise<Move | undefined> {
@@ -134,7 +134,7 @@ async function towardsEvenMemory(
 
 /** @param gainOf how much better it is then; not above 0: not at all */
 async function bestMove(
-  ctx: Looking,
+  ctx: ScheduleContext,
   hosts: readonly HostCandidate[],
   held: readonly Allocation[],
   from: HostCandidate,
@@ -155,7 +155,7 @@ async function bestMove(
   return best
 }
 
-async function movableOn(ctx: Looking, held: readonly Allocation[], hostExtId: string): Promise<VmEntity[]> {
+async function movableOn(ctx: ScheduleContext, held: readonly Allocation[], hostExtId: string): Promise<VmEntity[]> {
   const own = held.filter((each) => each.hostExtId === hostExtId).sort((a, b) => b.memoryBytes - a.memoryBytes)
   const vms = await ctx.store.getMany(
     Vm,

@@ -3,14 +3,6 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type {
-  RecordContext,
-  Step,
-  StepContext,
-  TaskDefinition,
-  TaskOptions,
-} from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { DiskSource, VirtualDisk } from '../../../../drivers/hypervisor.ts'
 import type { Reader, Transaction } from '../../../../store/store.ts'
 import {
@@ -22,7 +14,15 @@ import {
   plugGroups,
   unplugGroups,
 } from '../../../block-volumes/attachments.ts'
-import { defineTask, type WriteContext } from '../../../context.ts'
+import {
+  defineTask,
+  type RecordContext,
+  type Step,
+  type StepContext,
+  type TaskDefinition,
+  type TaskOptions,
+  type WriteContext,
+} from '../../../context.ts'
 import { claimDevices, releaseDevices } from '../../../scheduling/host-devices.ts'
 import {
   type DiskEntity,
@@ -74,7 +74,7 @@ export interface Derived {
 }
 
 export interface VmOrigin<I extends NewVm> extends Derived {
-  readonly task: TaskDefinition<Drivers, I>
+  readonly task: TaskDefinition<I>
   /** What the task needs to know beside `NewVm`. */
   readonly input: Omit<I, keyof NewVm>
   readonly options: (vm: VmEntity) => TaskOptions
@@ -152,27 +152,27 @@ export interface NewVm extends OfVm {
 
 export interface MakingOptions<I> {
   /** First of all. @throws ApiError that fails the task */
-  readonly check?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
+  readonly check?: (ctx: RecordContext, input: I) => Promise<void>
   /** Inserts the pending row, if the request did not; returns the copies as its output. */
-  readonly plan?: Step<Drivers, I> & { readonly name: typeof planning }
+  readonly plan?: Step<I> & { readonly name: typeof planning }
   /** Default: `define`. */
   readonly cancelableUntil?: typeof planning | 'never'
   /** Name of the step that creates the disks. */
   readonly creation?: string
   /** In the transaction that ends the task, as `undone`. */
-  readonly stored?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
-  readonly undone?: (ctx: RecordContext<Drivers>, input: I) => Promise<void>
+  readonly stored?: (ctx: RecordContext, input: I) => Promise<void>
+  readonly undone?: (ctx: RecordContext, input: I) => Promise<void>
 }
 
 export const planning = 'copy config'
 
 /** By the first step of the task, else by the request that started it. */
-const copiesIn = ({ outputs }: Pick<StepContext<Drivers>, 'outputs'>, { copies }: NewVm): Copies | undefined =>
+const copiesIn = ({ outputs }: Pick<StepContext, 'outputs'>, { copies }: NewVm): Copies | undefined =>
   (outputs[planning] as Copies | undefined) ?? copies
 
 const creatingDisks = 'create disks'
 
-const makingSteps: readonly Step<Drivers, NewVm>[] = [
+const makingSteps: readonly Step<NewVm>[] = [
   {
     name: 'check references',
     progress: 5,
@@ -256,7 +256,7 @@ const makingSteps: readonly Step<Drivers, NewVm>[] = [
 export const makingVm = <I extends NewVm>(
   name: string,
   { check, plan, cancelableUntil, creation = creatingDisks, stored, undone }: MakingOptions<I> = {},
-): TaskDefinition<Drivers, I> =>
+): TaskDefinition<I> =>
   defineTask<I>({
     name,
     ...(cancelableUntil === 'never' ? {} : { cancelableUntil: cancelableUntil ?? 'define' }),
@@ -311,7 +311,7 @@ const sourcesOf = (vm: VmEntity, copies: Copies = {}): [readonly FileBacking[], 
 ]
 
 const comingSources = async (
-  ctx: Pick<StepContext<Drivers>, 'outputs' | 'store'>,
+  ctx: Pick<StepContext, 'outputs' | 'store'>,
   input: NewVm,
 ): Promise<[readonly FileBacking[], string]> => sourcesOf(await coming(ctx.store, input), copiesIn(ctx, input))
 
@@ -327,7 +327,7 @@ function tpmDisk({ vtpmConfig }: VmEntity): VirtualDisk | undefined {
   return extId === undefined || containerExtId === undefined ? undefined : { extId, containerExtId, sizeBytes: 0 }
 }
 
-export async function removeDisks(ctx: Pick<StepContext<Drivers>, 'drivers'>, vm: VmEntity): Promise<void> {
+export async function removeDisks(ctx: Pick<StepContext, 'drivers'>, vm: VmEntity): Promise<void> {
   const files = filesOf(vm).flatMap(({ diskExtId }) => diskExtId ?? [])
   for (const extId of [...files, ...firmwareFilesOf(vm)]) await ctx.drivers.hypervisor.deleteDisk(extId)
 }

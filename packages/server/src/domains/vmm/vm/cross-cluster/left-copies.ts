@@ -1,9 +1,8 @@
 /** Files that a migration left on a cluster, because it did not answer: copies of a failed one, or the former files. Source: behaviour vmm.md 1.1. */
+
 import { resource, uuid } from '@hyperplane/contract'
-import { DriverError } from '../../../../core/tasks/define-task.ts'
-import { type ScheduleContext, together } from '../../../../core/time/schedules.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Transaction } from '../../../../store/store.ts'
+import { DriverError, type ScheduleContext, together } from '../../../context.ts'
 
 /** Its id is that of the copy. */
 export const LeftCopy = resource('internal.v1.vmm.LeftDiskCopy', {
@@ -19,9 +18,9 @@ export async function leaveCopies(store: Transaction, clusterExtId: string, extI
 export const removeLeftCopies = {
   name: 'vmm.remove-left-disk-copies',
   everySeconds: 30,
-  watch: ({ drivers, store }: ScheduleContext<Drivers>, changed: () => void) =>
+  watch: ({ drivers, store }: ScheduleContext, changed: () => void) =>
     together(drivers.hardware.watch(changed), store.watch([LeftCopy], changed)),
-  async run({ drivers, store }: Pick<ScheduleContext<Drivers>, 'drivers' | 'store'>): Promise<void | 'again'> {
+  async run({ drivers, store }: Pick<ScheduleContext, 'drivers' | 'store'>): Promise<void | 'again'> {
     let isLeft = false
     for (const { extId, clusterExtId } of await store.find(LeftCopy)) {
       if (!drivers.hardware.isReachable(clusterExtId)) continue

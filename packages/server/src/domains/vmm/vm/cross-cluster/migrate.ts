@@ -5,11 +5,16 @@
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { type Plan, type RecordContext, type StepContext, throwIfCanceled } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { ClusterMove } from '../../../../drivers/hypervisor.ts'
 import { floatingIpsOf } from '../../../addressing/floating-ips.ts'
-import { defineTask, type WriteContext } from '../../../context.ts'
+import {
+  defineTask,
+  type Plan,
+  type RecordContext,
+  type StepContext,
+  throwIfCanceled,
+  type WriteContext,
+} from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { giveBack, giveBackElsewhere, reserve } from '../../../scheduling/scheduler.ts'
 import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
@@ -25,9 +30,6 @@ import { refuseUnbuiltNic } from '../unbuilt.ts'
 import { type Asking, allFilesOf, type Body, findingsOf, type Request, type Target } from './findings.ts'
 import { leaveCopies } from './left-copies.ts'
 import { movedVm } from './moved-vm.ts'
-
-type Running = StepContext<Drivers>
-type Recording = RecordContext<Drivers>
 
 interface Migration extends OfVm, Request {}
 
@@ -84,7 +86,7 @@ export async function migrateAcross(ctx: WriteContext<VmEntity>, body: Body): Pr
 const stateFor = ({ isLiveMigration }: Body): 'migrate live' | 'migrate' =>
   isLiveMigration ? 'migrate live' : 'migrate'
 
-const moveIn = (ctx: Pick<Running, 'outputs'>): Move | undefined => ctx.outputs['check'] as Move | undefined
+const moveIn = (ctx: Pick<StepContext, 'outputs'>): Move | undefined => ctx.outputs['check'] as Move | undefined
 
 export const migrateToCluster = defineTask<Migration>({
   name: 'vmm.migrate-vm-to-cluster',
@@ -139,7 +141,7 @@ export const migrateToCluster = defineTask<Migration>({
 })
 
 /** @returns false if the former cluster does not answer: `removeLeftCopies` deletes its files later */
-async function releaseSource(ctx: Running): Promise<boolean> {
+async function releaseSource(ctx: StepContext): Promise<boolean> {
   const { formerExtId = '', files = [] } = moveIn(ctx) ?? {}
   const { floatingIpExtIds = [] } = (ctx.outputs['switch'] ?? {}) as { floatingIpExtIds?: readonly string[] }
   for (const extId of floatingIpExtIds) await ctx.drivers.networkFabric.removeFloatingIp(extId)
@@ -150,7 +152,7 @@ async function releaseSource(ctx: Running): Promise<boolean> {
 }
 
 /** @throws ApiError with all problems together */
-async function reserveMove(ctx: Recording, input: Migration): Promise<Move> {
+async function reserveMove(ctx: RecordContext, input: Migration): Promise<Move> {
   const vm = await present(ctx.store, input.vmExtId, stateFor(input.body))
   const { problems, warnings, target } = await findingsOf(ctx, vm, input)
   refuseAll(problems)
@@ -173,7 +175,7 @@ const copyOf = ({ copyExtId, containerExtId }: MovedFile): FileBacking => ({
   storageContainer: { extId: containerExtId },
 })
 
-async function copyAll(ctx: Running): Promise<void> {
+async function copyAll(ctx: StepContext): Promise<void> {
   const { files = [] } = moveIn(ctx) ?? {}
   for (const [index, { diskExtId, ...copy }] of files.entries()) {
     const report = (share: number): Promise<void> =>
@@ -184,13 +186,13 @@ async function copyAll(ctx: Running): Promise<void> {
 }
 
 /** A request to cancel the task ends the migration until the VM switches over. */
-async function reached(ctx: Running, percentage: number): Promise<void> {
+async function reached(ctx: StepContext, percentage: number): Promise<void> {
   throwIfCanceled(ctx)
   await ctx.progress(Math.floor(percentage))
 }
 
 /** A target that does not answer must not lock the VM: `removeLeftCopies` deletes the copies once it answers. */
-async function deleteCopies(ctx: Running, { vmExtId }: OfVm): Promise<void> {
+async function deleteCopies(ctx: StepContext, { vmExtId }: OfVm): Promise<void> {
   const { clusterExtId = '', files = [] } = moveIn(ctx) ?? {}
   if (!ctx.drivers.hardware.isReachable(clusterExtId)) return
   for (const { copyExtId } of files) await ctx.drivers.hypervisor.deleteDisk(copyExtId)
@@ -202,7 +204,7 @@ async function deleteCopies(ctx: Running, { vmExtId }: OfVm): Promise<void> {
 
 const copyIds = (files: readonly MovedFile[]): string[] => files.map(({ copyExtId }) => copyExtId)
 
-async function unlock(ctx: Recording, input: OfVm): Promise<void> {
+async function unlock(ctx: RecordContext, input: OfVm): Promise<void> {
   const vm = await ctx.store.get(Vm, input.vmExtId)
   if (vm === undefined) return
   const { clusterExtId, files = [] } = moveIn(ctx) ?? {}
@@ -217,7 +219,7 @@ async function unlock(ctx: Recording, input: OfVm): Promise<void> {
   await leaveCopies(ctx.store, clusterExtId as string, left)
 }
 
-async function driverMove(ctx: Running, vm: VmEntity): Promise<ClusterMove> {
+async function driverMove(ctx: StepContext, vm: VmEntity): Promise<ClusterMove> {
   const { files, ...target } = moveIn(ctx) as Move
   const nics = await Promise.all(target.nics.map((nic) => withHeld(ctx.store, nic)))
   return {
@@ -227,7 +229,7 @@ async function driverMove(ctx: Running, vm: VmEntity): Promise<ClusterMove> {
   }
 }
 
-async function driverMoveBack(ctx: Running, vm: VmEntity, { files }: Move): Promise<ClusterMove> {
+async function driverMoveBack(ctx: StepContext, vm: VmEntity, { files }: Move): Promise<ClusterMove> {
   const containers = new Map(allFilesOf(vm).map((file) => [file.diskExtId, file.storageContainer?.extId]))
   return {
     domain: await domainOf(ctx.store, vm),
@@ -236,7 +238,7 @@ async function driverMoveBack(ctx: Running, vm: VmEntity, { files }: Move): Prom
   }
 }
 
-async function recordSwitch(ctx: Recording, { vmExtId }: OfVm): Promise<{ keep: { floatingIpExtIds: string[] } }> {
+async function recordSwitch(ctx: RecordContext, { vmExtId }: OfVm): Promise<{ keep: { floatingIpExtIds: string[] } }> {
   const vm = await present(ctx.store, vmExtId)
   const { files, ...target } = moveIn(ctx) as Move
   const nics = await Promise.all(target.nics.map((nic) => withHeld(ctx.store, nic)))

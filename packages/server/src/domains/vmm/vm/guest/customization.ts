@@ -2,10 +2,11 @@
  * The staged customisation of a guest. Its ISO is in a CD-ROM drive from the next power-on until 30 s after the boot; a
  * drive that was added for the ISO is then removed. Source: behaviour vmm.md 1.1 (customize-guest, power-on), 1.3, 3.3.
  */
+
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import type { ScheduleContext } from '../../../../core/time/schedules.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { GuestView } from '../../../../drivers/hypervisor.ts'
+import type { Schedule } from '../../../context.ts'
 import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
 import { addedDrive, ejectedIso, insertedIso, isoIn } from './iso.ts'
 
@@ -43,11 +44,11 @@ export const isIsoEjected = (view: GuestView, now: number): boolean =>
   view.isCustomizationDone && view.upSince !== undefined && now >= view.upSince + keptAfterBootMillis
 
 /** Deletes the files of ejected ISOs, and stores what reads already show. */
-export const ejectIsos = {
+export const ejectIsos: Schedule = {
   name: 'vmm.eject-customization-isos',
   everySeconds: 10,
-  watch: ({ store }: ScheduleContext<Drivers>, changed: () => void) => store.watch([Vm], changed),
-  async run({ drivers, store, clock }: ScheduleContext<Drivers>): Promise<void | 'again'> {
+  watch: ({ store }, changed) => store.watch([Vm], changed),
+  async run({ drivers, store, clock }) {
     const inserted = await store.findWhere(Vm, { hasCustomizationIso: true })
     for (const { extId } of inserted) {
       const view = (await drivers.hypervisor.observeGuests([extId])).get(extId)

@@ -6,7 +6,7 @@ import { VmGuestCustomizationProfile } from '@hyperplane/contract/vmm/vm/guest/v
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { notFound } from '../../../../core/standard.ts'
+import { rowWithId } from '../../../../core/standard.ts'
 import type { SecretReader } from '../../../../core/world.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
@@ -83,11 +83,9 @@ export async function settingsFrom(
   { profile: { extId = '' }, configOverrideSpec }: ValueOf<typeof VmGcProfileConfig>,
   vm: { readonly name: string; readonly nics: number },
 ): Promise<StagedSettings> {
-  const profile = await ctx.store.get(VmGuestCustomizationProfile, extId)
   const { kind } = VmGuestCustomizationProfile
-  if (profile === undefined)
-    throw notFound(VmGuestCustomizationProfile, kind, extId, 'guestCustomizationProfileConfig/profile/extId')
-  let config = profile.config
+  const attribute = 'guestCustomizationProfileConfig/profile/extId'
+  let { config } = await rowWithId(ctx.store, VmGuestCustomizationProfile, extId, attribute)
   for (const path of secretPaths)
     config = opened({ config }, path.split('/'), (sealed) => ctx.secrets.open(kind, extId, path, sealed)).config
   return stagedSettings(config, configOverrideSpec, vm)

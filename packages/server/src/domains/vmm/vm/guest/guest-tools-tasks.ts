@@ -1,10 +1,9 @@
 /** Tasks of guest tools: ISO, setup inside the guest, reboot. Source: behaviour vmm.md 1.5, 1.16. */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
-import type { RecordContext, Step, StepContext } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { GuestCredential, GuestSystem } from '../../../../drivers/hypervisor.ts'
-import { defineTask } from '../../../context.ts'
+import { defineTask, type RecordContext, type Step, type StepContext } from '../../../context.ts'
 import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
 import {
   type Capabilities,
@@ -59,10 +58,10 @@ const ownIso = (vm: VmEntity, { fileExtId }: WithIso): FileBacking | undefined =
 
 /** Puts the ISO into a drive. A step for the row comes first, so that a crash leaves no file without a drive. */
 const insertSteps = <I extends WithIso>(
-  check: (ctx: RecordContext<Drivers>, vm: VmEntity, input: I) => Promise<void>,
+  check: (ctx: RecordContext, vm: VmEntity, input: I) => Promise<void>,
   canAddDrive: boolean,
   progress: number,
-): readonly Step<Drivers, I>[] => [
+): readonly Step<I>[] => [
   {
     name: 'slot',
     progress: progress / 4,
@@ -107,7 +106,7 @@ const insertSteps = <I extends WithIso>(
 ]
 
 async function storeTools(
-  ctx: RecordContext<Drivers>,
+  ctx: RecordContext,
   { vmExtId }: OfVm,
   changesOf: (vm: VmEntity) => Partial<VmEntity>,
 ): Promise<void> {
@@ -151,20 +150,20 @@ interface WithReboot extends OfVm {
 }
 
 /** @returns the guest's description of itself */
-async function setUp(ctx: StepContext<Drivers>, vm: VmEntity, tools: Tools): Promise<GuestSystem> {
+async function setUp(ctx: StepContext, vm: VmEntity, tools: Tools): Promise<GuestSystem> {
   const system = await ctx.drivers.hypervisor.setUpTools(vm.extId, ctx.callKey)
   await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, withTools(vm, tools)))
   return system
 }
 
-async function undoSetUp(ctx: StepContext<Drivers>, { vmExtId }: OfVm): Promise<void> {
+async function undoSetUp(ctx: StepContext, { vmExtId }: OfVm): Promise<void> {
   const vm = await ctx.store.get(Vm, vmExtId)
   if (vm === undefined) return
   await ctx.drivers.hypervisor.revertTools(vmExtId)
   await restoreDefinition(ctx, vm)
 }
 
-const rebootStep: Step<Drivers, WithReboot> = {
+const rebootStep: Step<WithReboot> = {
   name: 'reboot',
   progress: 90,
   acts: async (_, { reboot }) => reboot.isImmediate === true,

@@ -7,8 +7,8 @@
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { parseTime } from '../../../../core/time/clock.ts'
-import { type Schedule, type ScheduleContext, startingTasks, together } from '../../../../core/time/schedules.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
+import { startingTasks } from '../../../../core/time/schedules.ts'
+import { type Schedule, type ScheduleContext, together } from '../../../context.ts'
 import { HostAllocation } from '../../../scheduling/host-allocation.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { bindingsOf } from './bindings.ts'
@@ -16,12 +16,10 @@ import { restartElsewhere, restartOf } from './restart-elsewhere.ts'
 import { startHeldVm } from './start-held.ts'
 import { startableNow } from './waiting-vms.ts'
 
-type Looking = ScheduleContext<Drivers>
-
 /** A VM becomes UNDETERMINED after 30 s of silence, and is restarted 30 s later. */
 const lostMillis = 60_000
 
-export const restartVmsOfLostHosts: Schedule<Drivers> = {
+export const restartVmsOfLostHosts: Schedule = {
   name: 'vmm.restart-vms-of-lost-hosts',
   everySeconds: 10,
   watch: ({ drivers }, changed) => together(drivers.hypervisor.watch(changed), drivers.hardware.watch(changed)),
@@ -41,7 +39,7 @@ export const restartVmsOfLostHosts: Schedule<Drivers> = {
 }
 
 /** VMs with a reservation on a silent host that may run on another one, in clusters with a host that is up. */
-async function strandedVms({ drivers: { hardware }, store }: Looking): Promise<readonly VmEntity[]> {
+async function strandedVms({ drivers: { hardware }, store }: ScheduleContext): Promise<readonly VmEntity[]> {
   // In an unreachable cluster the state of the hosts is unknown.
   const hosts = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
   const isUp = ({ extId }: { readonly extId: string }): boolean => hardware.isHostUp(extId)
@@ -58,7 +56,7 @@ async function strandedVms({ drivers: { hardware }, store }: Looking): Promise<r
 }
 
 /** VMs that wait for their start on a host that is up again. */
-async function heldVms({ drivers, store }: Looking): Promise<readonly VmEntity[]> {
+async function heldVms({ drivers, store }: ScheduleContext): Promise<readonly VmEntity[]> {
   const states = await drivers.hypervisor.unaskedStates()
   const held = [...states].filter(([, { state }]) => state === 'HELD').map(([extId]) => extId)
   return (await store.getMany(Vm, held)).filter(
@@ -88,7 +86,7 @@ function byTurn(a: VmEntity, b: VmEntity): number {
   return a.extId < b.extId ? -1 : 1
 }
 
-const accept = (ctx: Looking, vmExtId: string, isHeld: boolean): Promise<void> =>
+const accept = (ctx: ScheduleContext, vmExtId: string, isHeld: boolean): Promise<void> =>
   startingTasks(ctx, async (store, startTask) => {
     const vm = await store.get(Vm, vmExtId)
     if (vm?.powerState !== 'UNDETERMINED') return

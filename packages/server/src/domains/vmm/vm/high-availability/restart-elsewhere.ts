@@ -5,16 +5,9 @@
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import {
-  DriverError,
-  type RecordContext,
-  type StepContext,
-  type TaskOptions,
-} from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { StoppedGuest } from '../../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { defineTask } from '../../../context.ts'
+import { DriverError, defineTask, type RecordContext, type StepContext, type TaskOptions } from '../../../context.ts'
 import type { Choice } from '../../../scheduling/placement.ts'
 import { giveBack, giveBackElsewhere, placeElsewhere } from '../../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
@@ -28,7 +21,7 @@ interface Restart extends OfVm {
   readonly choice: Choice
 }
 
-type Accepting = Pick<RecordContext<Drivers>, 'drivers' | 'startTask' | 'store'>
+type Accepting = Pick<RecordContext, 'drivers' | 'startTask' | 'store'>
 
 /** Starts the restart of an UNDETERMINED VM. Call in the transaction that checked that its host is silent. */
 export async function restartElsewhere(ctx: Accepting, vm: VmEntity): Promise<void> {
@@ -95,7 +88,7 @@ export const restartVm = defineTask<Restart>({
 })
 
 /** Starts the VM on the chosen host; if the start fails there, the scheduler chooses the next host. */
-async function startSomewhere(ctx: StepContext<Drivers>, vm: VmEntity, input: Restart): Promise<Choice> {
+async function startSomewhere(ctx: StepContext, vm: VmEntity, input: Restart): Promise<Choice> {
   const tried = new Map<string, string>()
   // Ask the scheduler again: after a crash, the reservation may be on another host than `input.choice`.
   let choice = 'reasons' in input.choice ? input.choice : await nextChoice(ctx, vm, tried)
@@ -119,11 +112,7 @@ async function startSomewhere(ctx: StepContext<Drivers>, vm: VmEntity, input: Re
   return choice
 }
 
-async function nextChoice(
-  ctx: StepContext<Drivers>,
-  vm: VmEntity,
-  tried: ReadonlyMap<string, string>,
-): Promise<Choice> {
+async function nextChoice(ctx: StepContext, vm: VmEntity, tried: ReadonlyMap<string, string>): Promise<Choice> {
   let choice: Choice = { reasons: [] }
   await ctx.checkpoint(undefined, async (record) => {
     for (const hostExtId of tried.keys()) await giveBack(record.store, vm.extId, hostExtId)

@@ -3,9 +3,7 @@
  * failed task changes nothing; if the start took effect, the VM is observed as ON. Source: behaviour vmm.md 1.13.
  */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import type { StepContext } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
-import { defineTask } from '../../../context.ts'
+import { defineTask, type StepContext } from '../../../context.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import type { OfVm } from '../admission.ts'
 import { customizationOver, deleteIso } from '../guest/customization.ts'
@@ -58,7 +56,7 @@ export const startHeldVm = defineTask<OfVm>({
 })
 
 /** undefined: the VM is deleted or does not wait for a start. */
-async function waiting(ctx: Pick<StepContext<Drivers>, 'store'>, vmExtId: string): Promise<VmEntity | undefined> {
+async function waiting(ctx: Pick<StepContext, 'store'>, vmExtId: string): Promise<VmEntity | undefined> {
   const vm = await ctx.store.get(Vm, vmExtId)
   return vm?.powerState === 'UNDETERMINED' && vm.host !== undefined ? vm : undefined
 }

@@ -2,12 +2,12 @@
  * Startup policies at work: which VMs may start now, and which must not start with their host. VMs wait only for VMs of
  * their own cluster, and for none that is OFF. Source: behaviour vmm.md 1.13, 3.2 (HA).
  */
+
 import { VmStartupPolicy } from '@hyperplane/contract/vmm/policies/vm-startup-policy'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { parseTime } from '../../../../core/time/clock.ts'
-import type { Schedule, ScheduleContext } from '../../../../core/time/schedules.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { GuestView } from '../../../../drivers/hypervisor.ts'
+import type { Schedule, ScheduleContext } from '../../../context.ts'
 import { idsOf, vmsCarrying } from '../../../scheduling/policy-selection.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { powerHistory } from '../../../virtual-machines/power-journal.ts'
@@ -15,10 +15,11 @@ import { hasTools } from '../../policies/startup/guest-tools.ts'
 import { type Condition, type StartupOrder, startupOrderOf } from '../../policies/startup/startup-order.ts'
 import { bindingsOf } from './bindings.ts'
 
-type Looking = ScheduleContext<Drivers>
-
 /** @param candidates in the order in which they start where no policy orders them */
-export async function startableNow(ctx: Looking, candidates: readonly VmEntity[]): Promise<readonly VmEntity[]> {
+export async function startableNow(
+  ctx: ScheduleContext,
+  candidates: readonly VmEntity[],
+): Promise<readonly VmEntity[]> {
   const policies = candidates.length === 0 ? [] : await ctx.store.find(VmStartupPolicy)
   if (policies.length === 0) return candidates
   const awaited = await awaitedBy(ctx, startupOrderOf(policies), candidates)
@@ -39,7 +40,7 @@ export async function startableNow(ctx: Looking, candidates: readonly VmEntity[]
 
 /** For each candidate the lists of VMs for which it still waits; it may be in a list itself. Candidates share lists. */
 async function awaitedBy(
-  ctx: Looking,
+  ctx: ScheduleContext,
   order: StartupOrder,
   candidates: readonly VmEntity[],
 ): Promise<ReadonlyMap<string, readonly (readonly VmEntity[])[]>> {
@@ -102,7 +103,7 @@ function dependeeFinder({ dependenciesOf }: StartupOrder): (category: string) =>
 }
 
 /** Whether VMs that depend on this one may start. */
-function readiness(ctx: Looking): (vm: VmEntity, condition: Condition) => Promise<boolean> {
+function readiness(ctx: ScheduleContext): (vm: VmEntity, condition: Condition) => Promise<boolean> {
   const now = ctx.clock.now()
   const guests = new Map<string, GuestView | undefined>()
   const starts = new Map<string, number>()
@@ -137,7 +138,7 @@ const timeOf = (time: string | undefined): number => parseTime(time ?? '') ?? Nu
 const clusterOf = (vm: VmEntity): string => vm.cluster?.extId as string
 
 /** VMs that depend on others do not start with their host, because the others may be on a host that starts later. */
-export const holdDependentVms: Schedule<Drivers> = {
+export const holdDependentVms: Schedule = {
   name: 'vmm.hold-dependent-vms',
   everySeconds: 10,
   watch: ({ store }, changed) => store.watch([Vm, VmStartupPolicy], changed),

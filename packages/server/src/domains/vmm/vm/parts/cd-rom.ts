@@ -4,9 +4,7 @@ import { CdRom, cdRomOperations } from '@hyperplane/contract/vmm/vm/parts/cd-rom
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { RecordContext } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
-import { implement, parentOf, type WriteContext } from '../../../context.ts'
+import { implement, parentOf, type RecordContext, type WriteContext } from '../../../context.ts'
 import type { CdRomEntity, FileBacking } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { presentVms } from '../present.ts'
@@ -148,7 +146,7 @@ function emptying(task: PartTask<undefined>): PartTask<undefined> {
   }
 }
 
-async function warnOfDiskImage(ctx: RecordContext<Drivers>, { body: { file } }: PartChange<WithFile>): Promise<void> {
+async function warnOfDiskImage(ctx: RecordContext, { body: { file } }: PartChange<WithFile>): Promise<void> {
   const { imageExtId } = (file?.dataSource?.reference ?? {}) as { imageExtId?: string }
   const image = imageExtId === undefined ? undefined : await ctx.store.get(Image, imageExtId)
   if (image?.type === 'DISK_IMAGE')

@@ -39,7 +39,7 @@ function changedFields(vm: VmEntity, { diskExtId, attributes }: Change, apply: A
     return list.length === 0 ? undefined : list
   }
   if (diskExtId === undefined) return { customAttributes: next(vm.customAttributes) } as Partial<VmEntity>
-  if (vm.disks?.some(({ extId }) => extId === diskExtId) !== true) throw notFound(Disk, Disk.kind, diskExtId, 'extId')
+  if (vm.disks?.some(({ extId }) => extId === diskExtId) !== true) throw notFound(Disk, diskExtId, 'extId')
   const disks = vm.disks.map((disk) => {
     if (disk.extId !== diskExtId) return disk
     const { customAttributes, ...rest } = disk

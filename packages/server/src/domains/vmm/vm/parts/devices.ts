@@ -2,10 +2,9 @@
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
-import type { RecordContext, Step } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
-import type { Broken, Invariant } from '../../../context.ts'
+import type { Broken, Invariant, RecordContext, Step } from '../../../context.ts'
 import { rowsOf } from '../../../invariants/rule.ts'
 import { DeviceClaim } from '../../../scheduling/device-claim.ts'
 import {
@@ -140,7 +139,7 @@ type DeviceParts = Pick<VmEntity, 'gpus' | 'pcieDevices'>
 const claiming =
   <B>(partsOf: (change: PartChange<B>) => DeviceParts) =>
   (task: PartTask<B>): PartTask<B> => {
-    const [define, store] = task.steps as [Step<Drivers, PartChange<B>>, Step<Drivers, PartChange<B>>]
+    const [define, store] = task.steps as [Step<PartChange<B>>, Step<PartChange<B>>]
     return {
       ...task,
       steps: [
@@ -161,7 +160,7 @@ const claiming =
 
 /** A task that frees the device of the part once the domain no longer has it. */
 const freeing = <B>(task: PartTask<B>): PartTask<B> => {
-  const [define, store] = task.steps as [Step<Drivers, PartChange<B>>, Step<Drivers, PartChange<B>>]
+  const [define, store] = task.steps as [Step<PartChange<B>>, Step<PartChange<B>>]
   return {
     ...task,
     steps: [
@@ -169,7 +168,7 @@ const freeing = <B>(task: PartTask<B>): PartTask<B> => {
       {
         ...store,
         name: 'free',
-        record: async (ctx: RecordContext<Drivers>, change: PartChange<B>) => {
+        record: async (ctx: RecordContext, change: PartChange<B>) => {
           await store.record?.(ctx, change, undefined)
           await releaseDevice(ctx.store, change.partExtId)
         },

@@ -6,16 +6,17 @@ import type { DiskMigrationParams } from '@hyperplane/contract/vmm/vm/parts/disk
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
+import type { Reader } from '../../../../store/store.ts'
+import { claimsOn } from '../../../block-volumes/attachments.ts'
 import {
   DriverError,
+  defineTask,
+  mayRefer,
   type RecordContext,
   type StepContext,
   throwIfCanceled,
-} from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
-import type { Reader } from '../../../../store/store.ts'
-import { claimsOn } from '../../../block-volumes/attachments.ts'
-import { defineTask, mayRefer, type WriteContext } from '../../../context.ts'
+  type WriteContext,
+} from '../../../context.ts'
 import { type DiskEntity, type FileBacking, fileOf, type VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
@@ -149,10 +150,9 @@ export const migrateTask = defineTask<Migration>({
   onUndone: endUnchanged,
 })
 
-const plannedIn = (ctx: Pick<StepContext<Drivers>, 'outputs'>): readonly Move[] =>
+const plannedIn = (ctx: Pick<StepContext, 'outputs'>): readonly Move[] =>
   (ctx.outputs['check'] ?? []) as readonly Move[]
-const movedIds = (ctx: Pick<StepContext<Drivers>, 'outputs'>): string[] =>
-  plannedIn(ctx).map(({ diskExtId }) => diskExtId)
+const movedIds = (ctx: Pick<StepContext, 'outputs'>): string[] => plannedIn(ctx).map(({ diskExtId }) => diskExtId)
 
 /** Moves that change something. @throws ApiError for all unknown disks and containers together */
 async function movesNow(store: Reader, vm: VmEntity, { allTo, moves, unusable }: Migration): Promise<Move[]> {
@@ -184,7 +184,7 @@ const unknown = (kind: string, id: string, attribute: string): ApiError =>
 const isGroup = (diskExtId: string): ApiError =>
   new ApiError('CONFLICT', { fault: `The disk ${diskExtId} is a volume group, which this operation does not move.` })
 
-async function moveAll(ctx: StepContext<Drivers>, { vmExtId }: Migration): Promise<void> {
+async function moveAll(ctx: StepContext, { vmExtId }: Migration): Promise<void> {
   const moves = plannedIn(ctx)
   for (const [index, { diskExtId, containerExtId }] of moves.entries()) {
     const file = new Map(filesOf(await present(ctx.store, vmExtId))).get(diskExtId)
@@ -223,7 +223,7 @@ function stopped(error: unknown, diskExtId: string, source: string, moved: reado
 
 /** The entity tag stays: the container is an observation until the task ends. */
 async function observeFile(
-  { store }: RecordContext<Drivers>,
+  { store }: RecordContext,
   vmExtId: string,
   diskExtId: string,
   changes: Partial<FileBacking>,

@@ -3,10 +3,8 @@ import { Disk, diskOperations } from '@hyperplane/contract/vmm/vm/parts/disk'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { canonicalJson } from '../../../../core/idempotency.ts'
-import type { RecordContext } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import { withVolumeGroups } from '../../../block-volumes/attachments.ts'
-import { implement, parentOf, type WriteContext } from '../../../context.ts'
+import { implement, parentOf, type RecordContext, type WriteContext } from '../../../context.ts'
 import { writtenTo } from '../../../storage-space/written.ts'
 import {
   type DiskEntity,
@@ -78,7 +76,7 @@ const create = changeOf<'disks', Plan>(
     const plug = {
       ...define,
       name: 'plug',
-      record: async (ctx: RecordContext<Drivers>, input: PartChange<Plan>) => {
+      record: async (ctx: RecordContext, input: PartChange<Plan>) => {
         await store.record?.(ctx, input, undefined)
         await releaseFile(ctx, input)
         await noteFill(ctx, input, { writtenBytes: 0, addedAt: ctx.clock.iso() })
@@ -254,7 +252,7 @@ function hasSameSource(one: FileBacking | undefined, other: FileBacking | undefi
 }
 
 /** Bytes that the disk holds when its size or content changes; undefined: neither changes. */
-async function writtenNow(ctx: RecordContext<Drivers>, input: PartChange<Plan>): Promise<number | undefined> {
+async function writtenNow(ctx: RecordContext, input: PartChange<Plan>): Promise<number | undefined> {
   const vm = await present(ctx.store, input.vmExtId)
   const disk = vm.disks?.find(({ extId }) => extId === input.partExtId)
   if (disk === undefined || input.body.file !== undefined) return 0
@@ -264,7 +262,7 @@ async function writtenNow(ctx: RecordContext<Drivers>, input: PartChange<Plan>):
 }
 
 async function noteFill(
-  ctx: RecordContext<Drivers>,
+  ctx: RecordContext,
   { vmExtId, partExtId: diskExtId }: PartChange<Plan>,
   changes: { readonly writtenBytes: number; readonly addedAt?: string },
 ): Promise<void> {
@@ -274,7 +272,7 @@ async function noteFill(
   await ctx.store.update(Vm, vmExtId, { diskFills: [...diskFills.filter((one) => one !== former), fill] })
 }
 
-async function forgetFill(ctx: RecordContext<Drivers>, vmExtId: string, diskExtId: string): Promise<void> {
+async function forgetFill(ctx: RecordContext, vmExtId: string, diskExtId: string): Promise<void> {
   const { diskFills = [] } = await present(ctx.store, vmExtId)
   const others = diskFills.filter((fill) => fill.diskExtId !== diskExtId)
   if (others.length < diskFills.length)

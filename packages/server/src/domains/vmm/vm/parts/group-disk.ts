@@ -65,7 +65,7 @@ export async function attachGroup(
 
 export async function detachGroup(ctx: WriteContext, vm: VmEntity, extId: string): Promise<TaskStarted> {
   const attachment = await ctx.store.get(VolumeGroupAttachment, extId)
-  if (attachment === undefined || attachment.vmExtId !== vm.extId) throw notFound(Disk, Disk.kind, extId, 'extId')
+  if (attachment === undefined || attachment.vmExtId !== vm.extId) throw notFound(Disk, extId, 'extId')
   const volumeGroupExtId = attachment.volumeGroupExtId as string
   await requireMayAttach(ctx, volumeGroupExtId, 'detachVm')
   await requireUsable(ctx, (await ctx.store.get(VolumeGroup, volumeGroupExtId)) as Group)

@@ -18,7 +18,7 @@ interface Change extends OfVm {
 /** @throws ApiError 404; 409 when nothing is left to copy */
 function hydratingFile(drivers: Drivers, vm: VmEntity, resource: AnyResource, partExtId: string): string {
   const part = [...(vm.disks ?? []), ...(vm.cdRoms ?? [])].find(({ extId }) => extId === partExtId)
-  if (part === undefined) throw notFound(resource, resource.kind, partExtId, 'extId')
+  if (part === undefined) throw notFound(resource, partExtId, 'extId')
   const { diskExtId } = (part.backingInfo ?? {}) as FileBacking
   if (diskExtId !== undefined && drivers.hypervisor.hydrations([diskExtId]).has(diskExtId)) return diskExtId
   throw new ApiError('CONFLICT', { fault: `The ${resource.title} has nothing to hydrate from an external repository.` })

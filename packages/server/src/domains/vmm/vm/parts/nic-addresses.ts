@@ -2,13 +2,13 @@
  * Steps of tasks that change the addresses of a NIC: new ones are leased first, and the former ones are released last, so
  * that a failure leaves the NIC as it was. Source: behaviour vmm.md 1.4, 1.16; networking.md 1.3.
  */
+
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { formatAddress } from '../../../../core/ip-address.ts'
-import type { RecordContext, Step, StepContext } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader, Transaction } from '../../../../store/store.ts'
 import { floatingIpsOf } from '../../../addressing/floating-ips.ts'
 import { addressOf, type Lease, leasesOf, release, requireLeasable } from '../../../addressing/leases.ts'
+import type { RecordContext, Step, StepContext } from '../../../context.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
 import { endUnchanged, present } from '../admission.ts'
@@ -24,7 +24,6 @@ import {
 } from './nics.ts'
 import type { PartChange, PartTask } from './part.ts'
 
-type Recording = RecordContext<Drivers>
 export type OfNic = Pick<PartChange<unknown>, 'partExtId' | 'vmExtId'>
 
 export const nicIn = (vm: VmEntity, extId: string): EthernetNic | undefined =>
@@ -45,7 +44,7 @@ export async function requireAskedFree(store: Reader, nic: EthernetNic): Promise
 /** Names of the steps; `plug` may take a time of its own. */
 export interface Readdressing {
   readonly reserve: { readonly name: string; readonly progress: number }
-  readonly plug: Pick<Step<Drivers, never>, 'name' | 'seconds'>
+  readonly plug: Pick<Step<never>, 'name' | 'seconds'>
   readonly release: string
 }
 
@@ -60,7 +59,7 @@ export const readdressing =
     planned: (change: PartChange<B>, vm: VmEntity, store: Reader) => Promise<EthernetNic>,
   ) =>
   (task: PartTask<B>): PartTask<B> => {
-    const [define, store] = task.steps as [Step<Drivers, PartChange<B>>, Step<Drivers, PartChange<B>>]
+    const [define, store] = task.steps as [Step<PartChange<B>>, Step<PartChange<B>>]
     return {
       ...task,
       // The steps before it check everything; the release only goes forward.
@@ -94,7 +93,7 @@ export const readdressing =
   }
 
 /** Leases what the planned NIC asks for; the addresses of the stored one are released last. */
-export async function reserveAddresses(ctx: Recording, nic: EthernetNic): Promise<void> {
+export async function reserveAddresses(ctx: RecordContext, nic: EthernetNic): Promise<void> {
   const named = new Set(askedAddresses(nic).map(({ address }) => formatAddress(address)))
   const subnetExtId = nic.networkInfo.subnet?.extId
   for (const lease of await leasesOf(ctx.store, nic.extId)) {
@@ -107,7 +106,7 @@ export async function reserveAddresses(ctx: Recording, nic: EthernetNic): Promis
 }
 
 /** The subnet counts the NIC from the reservation on. */
-async function countOnSubnet(ctx: Recording, nic: EthernetNic): Promise<void> {
+async function countOnSubnet(ctx: RecordContext, nic: EthernetNic): Promise<void> {
   const subnetExtId = nic.networkInfo.subnet?.extId
   if ((await ctx.store.get(MacLease, nic.extId))?.subnetExtId === subnetExtId) return
   await requireRoomOnSubnet(ctx, nic)
@@ -115,7 +114,7 @@ async function countOnSubnet(ctx: Recording, nic: EthernetNic): Promise<void> {
 }
 
 /** Makes the leases those of the addresses that the stored NIC shows. */
-export async function keepShown(ctx: Recording, { vmExtId, partExtId }: OfNic): Promise<void> {
+export async function keepShown(ctx: RecordContext, { vmExtId, partExtId }: OfNic): Promise<void> {
   const { leaving, nic } = await unshownLeases(ctx.store, { vmExtId, partExtId })
   await release(ctx.store, leaving)
   if (nic === undefined) return
@@ -147,7 +146,7 @@ async function unshownLeases(store: Reader, { vmExtId, partExtId }: OfNic): Prom
 }
 
 /** Floating IPs of addresses that the NIC no longer has. */
-async function translatedInVain({ store }: Pick<StepContext<Drivers>, 'store'>, change: OfNic) {
+async function translatedInVain({ store }: Pick<StepContext, 'store'>, change: OfNic) {
   const { leaving } = await unshownLeases(store, change)
   const texts = new Set(leaving.map((lease) => formatAddress(addressOf(lease))))
   const translated = await floatingIpsOf(store, [{ extId: change.partExtId }])

@@ -47,7 +47,7 @@ export const planned =
   <B>(wish: Wish<B>) =>
   async ({ partExtId, body }: PartChange<B>, vm: VmEntity, store: Reader): Promise<EthernetNic> => {
     const before = nicIn(vm, partExtId)
-    if (before === undefined) throw notFound(Nic, Nic.kind, partExtId, 'extId')
+    if (before === undefined) throw notFound(Nic, partExtId, 'extId')
     return wish(body, before, store)
   }
 

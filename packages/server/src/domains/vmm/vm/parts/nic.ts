@@ -2,13 +2,11 @@
 import type { ValueOf } from '@hyperplane/contract'
 import { type AssignIpParams, type MigrateNicConfig, Nic, nicOperations } from '@hyperplane/contract/vmm/vm/parts/nic'
 import { ApiError } from '../../../../core/api-error.ts'
-import type { Step } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { floatingIpsOf, stopTranslating } from '../../../addressing/floating-ips.ts'
 import { isManaged, releaseHolder } from '../../../addressing/leases.ts'
 import { detachTargets } from '../../../addressing/lost-targets.ts'
-import { implement } from '../../../context.ts'
+import { implement, type Step } from '../../../context.ts'
 import type { NicEntity, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
@@ -97,7 +95,7 @@ function refuseBootDevice({ name, bootConfig }: VmEntity, { backingInfo }: NicEn
 }
 
 const leasing = (task: PartTask<NicBody>): PartTask<NicBody> => {
-  const [define, store] = task.steps as [Step<Drivers, PartChange<NicBody>>, Step<Drivers, PartChange<NicBody>>]
+  const [define, store] = task.steps as [Step<PartChange<NicBody>>, Step<PartChange<NicBody>>]
   const nicOfBody = ({ partExtId, body }: PartChange<NicBody>): EthernetNic => readNic(body, () => partExtId)
   return {
     ...task,
@@ -127,7 +125,7 @@ const leasing = (task: PartTask<NicBody>): PartTask<NicBody> => {
 }
 
 const releasing = (task: PartTask<undefined>): PartTask<undefined> => {
-  const [define, store] = task.steps as [Step<Drivers, PartChange<undefined>>, Step<Drivers, PartChange<undefined>>]
+  const [define, store] = task.steps as [Step<PartChange<undefined>>, Step<PartChange<undefined>>]
   return {
     ...task,
     pointOfNoReturn: 'address and MAC',

@@ -1,13 +1,11 @@
 /** The file of a disk or CD-ROM drive of an existing VM: planned by the request, created by its task. */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { refuseAll } from '../../../../core/api-error.ts'
-import type { RecordContext, Step, StepContext } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { claimsOn } from '../../../block-volumes/attachments.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
 import { requireContainersNotRemoved } from '../../../containers/storage-containers.ts'
-import type { WriteContext } from '../../../context.ts'
+import type { RecordContext, Step, StepContext, WriteContext } from '../../../context.ts'
 import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
 import { requireImagesAllowed } from '../../content/placement.ts'
 import { endUnchanged, present } from '../admission.ts'
@@ -56,22 +54,19 @@ export async function holdFile(ctx: WriteContext, vm: VmEntity, file: FileBackin
   return locksOf(ctx.store, [file], vm.cluster?.extId as string)
 }
 
-export async function releaseFile(ctx: RecordContext<Drivers>, { vmExtId, body: { file } }: FileChange): Promise<void> {
+export async function releaseFile(ctx: RecordContext, { vmExtId, body: { file } }: FileChange): Promise<void> {
   const vm = await ctx.store.get(Vm, vmExtId)
   if (vm === undefined || file === undefined) return
   await ctx.store.update(Vm, vmExtId, { filesUnderWay: without(vm, [file.diskExtId as string]) })
 }
 
-export async function endWithoutFile<B extends WithFile>(
-  ctx: RecordContext<Drivers>,
-  input: PartChange<B>,
-): Promise<void> {
+export async function endWithoutFile<B extends WithFile>(ctx: RecordContext, input: PartChange<B>): Promise<void> {
   await releaseFile(ctx, input)
   await endUnchanged(ctx, input)
 }
 
 /** Checks the image policies and the space, and copies the image to the cluster. */
-export const reserveStep = (name: string, progress: number): Step<Drivers, FileChange> => ({
+export const reserveStep = (name: string, progress: number): Step<FileChange> => ({
   name,
   progress,
   acts: async (_, { body }) => body.file !== undefined,
@@ -92,12 +87,12 @@ export const reserveStep = (name: string, progress: number): Step<Drivers, FileC
 })
 
 /** @throws ApiError IMAGE_PLACEMENT_FORBIDDEN, OUT_OF_STORAGE */
-export async function requireFile(ctx: StepContext<Drivers>, vm: VmEntity, file: FileBacking): Promise<void> {
+export async function requireFile(ctx: StepContext, vm: VmEntity, file: FileBacking): Promise<void> {
   await requireImagesAllowed(ctx, imagesOf([file]), vm.cluster?.extId as string)
   await requireRoom(ctx, [file])
 }
 
-export const makeStep = (name: string, progress: number, isReadOnly?: true): Step<Drivers, FileChange> => ({
+export const makeStep = (name: string, progress: number, isReadOnly?: true): Step<FileChange> => ({
   name,
   progress,
   seconds: [0.4, 1],
@@ -112,8 +107,8 @@ export const makeStep = (name: string, progress: number, isReadOnly?: true): Ste
 
 /** The steps `define` and `store` of a part. */
 export function stepsOfPart<B>({ steps }: PartTask<B>): {
-  readonly define: Step<Drivers, PartChange<B>>
-  readonly store: Step<Drivers, PartChange<B>>
+  readonly define: Step<PartChange<B>>
+  readonly store: Step<PartChange<B>>
 } {
   const [define, store] = steps
   if (define === undefined || store === undefined) throw new Error('a part has two steps')

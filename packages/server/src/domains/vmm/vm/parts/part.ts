@@ -8,10 +8,17 @@ import { ApiError } from '../../../../core/api-error.ts'
 import type { ListResult, TaskStarted } from '../../../../core/handlers.ts'
 import type { RequestInput } from '../../../../core/input/request-input.ts'
 import { itemWithId, listOf, notFound } from '../../../../core/standard.ts'
-import type { Step, TaskDefinition } from '../../../../core/tasks/define-task.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { defineTask, type Invariant, parentOf, type ReadContext, type WriteContext } from '../../../context.ts'
+import {
+  defineTask,
+  type Invariant,
+  parentOf,
+  type ReadContext,
+  type Step,
+  type TaskDefinition,
+  type WriteContext,
+} from '../../../context.ts'
 import { rowsOf } from '../../../invariants/rule.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
@@ -67,7 +74,7 @@ export interface Planning<F extends PartField, B> extends Deciding {
 /** The part after the change, without its id; undefined: it is removed. */
 type Next<F extends PartField, B> = (planning: Planning<F, B>) => Promise<Omit<Part<F>, 'extId'> | undefined>
 
-export type PartTask<B> = TaskDefinition<Drivers, PartChange<B>>
+export type PartTask<B> = TaskDefinition<PartChange<B>>
 
 /** A request that names a VM and, unless it creates a part, one of its parts. */
 export interface PartRequest<B> {
@@ -99,7 +106,7 @@ export function changeOf<F extends PartField, B>(
   ): Promise<VmEntity> => {
     const parts = (vm[field] ?? []) as readonly Part<F>[]
     const before = parts.find(({ extId }) => extId === partExtId)
-    if (before === undefined && verb !== 'Create') throw notFound(resource, resource.kind, partExtId, 'extId')
+    if (before === undefined && verb !== 'Create') throw notFound(resource, partExtId, 'extId')
     const rest = { ...vm, [field]: parts.filter((part) => part !== before) }
     const planned = await next({ extId: partExtId, body, before, rest, store, drivers })
     const after = planned && ({ ...planned, extId: partExtId } as Part<F>)
@@ -136,7 +143,7 @@ export function changeOf<F extends PartField, B>(
 function stepsOf<I extends OfVm>(
   field: PartField,
   changed: (ctx: Deciding, vm: VmEntity, input: I) => Promise<VmEntity>,
-): readonly Step<Drivers, I>[] {
+): readonly Step<I>[] {
   return [
     {
       name: 'define',

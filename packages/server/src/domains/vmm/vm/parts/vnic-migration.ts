@@ -1,12 +1,10 @@
 /** Source: behaviour networking.md 1.4 (migrateVnicById). */
 import { ApiError } from '../../../../core/api-error.ts'
 import { holds, parseAddress } from '../../../../core/ip-address.ts'
-import type { Step } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { hostsOf, planOf, type SubnetEntity } from '../../../addressing/address-plan.ts'
 import { holdersOf, isManaged } from '../../../addressing/leases.ts'
-import { defineTask } from '../../../context.ts'
+import { defineTask, type Step } from '../../../context.ts'
 import { migrateVnic, type VnicMigration } from '../../../virtual-machines/vnic-migration.ts'
 import { readdressing } from './nic-addresses.ts'
 import { checked, nicList, planned, type Wish, withNetwork } from './nic-changes.ts'
@@ -47,7 +45,7 @@ const { task } = changeOf<'nics', Body>(
   readdressing(steps, planned(connected)),
 )
 const { onUndone: _, ...undoneSilently } = task
-const [lease, ...others] = task.steps as [Step<Drivers, PartChange<Body>>, ...Step<Drivers, PartChange<Body>>[]]
+const [lease, ...others] = task.steps as [Step<PartChange<Body>>, ...Step<PartChange<Body>>[]]
 
 export const vnicMigration = defineTask<VnicMigration>({
   ...undoneSilently,

@@ -3,10 +3,8 @@ import type { ValueOf } from '@hyperplane/contract'
 import type { GuestPowerOptions } from '@hyperplane/contract/vmm/vm/actions'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { Step, StepContext, TaskDefinition } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { GuestSignal, Hypervisor, StoppedGuest } from '../../../../drivers/hypervisor.ts'
-import { defineTask, type WriteContext } from '../../../context.ts'
+import { defineTask, type Step, type StepContext, type TaskDefinition, type WriteContext } from '../../../context.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { requireReachable } from '../../guest-tools/guest-tools.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
@@ -23,7 +21,7 @@ interface GuestPower extends OfVm {
 
 const signalled = 'signal and wait'
 
-const script = (change: Change): Step<Drivers, GuestPower> => ({
+const script = (change: Change): Step<GuestPower> => ({
   name: 'script',
   progress: 20,
   run: async ({ drivers, store }, { vmExtId, runsScript, failsWithScript }) => {
@@ -53,7 +51,7 @@ async function ask(
 
 /** @returns for `recordOff`; undefined after a reboot @throws ApiError when the VM is not ON, or its guest does not respond */
 export async function signalAndWait(
-  ctx: Pick<StepContext<Drivers>, 'drivers' | 'store' | 'callKey'>,
+  ctx: Pick<StepContext, 'drivers' | 'store' | 'callKey'>,
   vmExtId: string,
   change: Change,
 ): Promise<StoppedGuest | undefined> {
@@ -63,7 +61,7 @@ export async function signalAndWait(
   return outcome === 'rebooted' ? undefined : outcome
 }
 
-function powerOfGuest(name: string, change: Change): TaskDefinition<Drivers, GuestPower> {
+function powerOfGuest(name: string, change: Change): TaskDefinition<GuestPower> {
   const endsOff = change.endsWith('shutdown')
   const isThroughTools = change.startsWith('guest-')
   return defineTask<GuestPower>({
@@ -82,7 +80,7 @@ function powerOfGuest(name: string, change: Change): TaskDefinition<Drivers, Gue
               name: 'store',
               progress: 95,
               record: (ctx, input) => recordOff(ctx, input, ctx.outputs[signalled]),
-            } satisfies Step<Drivers, GuestPower>,
+            } satisfies Step<GuestPower>,
             removeIso('store', 100),
           ]
         : [{ name: 'store', record: recordRestart }]),
@@ -96,7 +94,7 @@ const tasks = {
   reboot: powerOfGuest('vmm.reboot-vm', 'reboot'),
   'guest-shutdown': powerOfGuest('vmm.shutdown-guest-vm', 'guest-shutdown'),
   'guest-reboot': powerOfGuest('vmm.reboot-guest-vm', 'guest-reboot'),
-} as const satisfies Readonly<Record<Change, TaskDefinition<Drivers, GuestPower>>>
+} as const satisfies Readonly<Record<Change, TaskDefinition<GuestPower>>>
 
 export const guestPowerTasks = Object.values(tasks)
 

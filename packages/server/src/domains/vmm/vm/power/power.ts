@@ -4,11 +4,16 @@ import { Task } from '@hyperplane/contract/platform/task'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { defined } from '../../../../core/defined.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { RecordContext, Step, StepContext, TaskDefinition } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { StoppedGuest } from '../../../../drivers/hypervisor.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
-import { defineTask, type WriteContext } from '../../../context.ts'
+import {
+  defineTask,
+  type RecordContext,
+  type Step,
+  type StepContext,
+  type TaskDefinition,
+  type WriteContext,
+} from '../../../context.ts'
 import { allocationsOf, giveBack, place } from '../../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
@@ -22,7 +27,7 @@ async function startPower(
   ctx: WriteContext<VmEntity>,
   operation: string,
   bound: StateBound,
-  definition: TaskDefinition<Drivers, OfVm>,
+  definition: TaskDefinition<OfVm>,
 ): Promise<TaskStarted> {
   const vm = await admit(ctx, ctx.target, bound)
   return ctx.startTask(definition, { vmExtId: vm.extId }, taskOf(operation, vm))
@@ -48,7 +53,7 @@ async function cancelMigration(ctx: WriteContext<VmEntity>): Promise<void> {
 }
 
 export async function bringUp(
-  { drivers, store }: Pick<StepContext<Drivers>, 'drivers' | 'store'>,
+  { drivers, store }: Pick<StepContext, 'drivers' | 'store'>,
   vm: VmEntity,
   hostExtId: string,
 ): Promise<void> {
@@ -66,7 +71,7 @@ interface Start {
 }
 
 /** The steps from OFF, or PAUSED, to ON. */
-const startingSteps = ({ chosen, iso, started }: Start): readonly Step<Drivers, OfVm>[] => [
+const startingSteps = ({ chosen, iso, started }: Start): readonly Step<OfVm>[] => [
   {
     name: 'place',
     progress: chosen,
@@ -184,7 +189,7 @@ const beginAnew = defineTask<OfVm>({
   onUndone: endUnchanged,
 })
 
-async function cutPower(ctx: StepContext<Drivers>, vmExtId: string, operation: StateBound): Promise<StoppedGuest> {
+async function cutPower(ctx: StepContext, vmExtId: string, operation: StateBound): Promise<StoppedGuest> {
   await present(ctx.store, vmExtId, operation)
   return ctx.drivers.hypervisor.stopVm(vmExtId)
 }
@@ -194,11 +199,7 @@ interface WithIso {
   readonly isoExtId?: string
 }
 
-export async function recordOff(
-  ctx: RecordContext<Drivers>,
-  { vmExtId }: OfVm,
-  output: unknown,
-): Promise<{ keep: WithIso }> {
+export async function recordOff(ctx: RecordContext, { vmExtId }: OfVm, output: unknown): Promise<{ keep: WithIso }> {
   const { isCustomizationDone = false } = (output as StoppedGuest | undefined) ?? {}
   const vm = await present(ctx.store, vmExtId)
   await becomeOff(ctx, vm, isCustomizationDone)
@@ -209,8 +210,8 @@ export async function recordOff(
  * Deletes the ISO that the VM had. A step of its own: a file that cannot be deleted must not keep the row of a stopped VM
  * ON. @param recording name of the step that ran `recordOff`
  */
-export function removeIso(recording: string, progress: number): Step<Drivers, OfVm> {
-  const remove = async ({ drivers, outputs }: StepContext<Drivers>): Promise<void> => {
+export function removeIso(recording: string, progress: number): Step<OfVm> {
+  const remove = async ({ drivers, outputs }: StepContext): Promise<void> => {
     const { isoExtId } = (outputs[recording] ?? {}) as WithIso
     if (isoExtId !== undefined) await drivers.hypervisor.deleteDisk(isoExtId)
   }
@@ -222,11 +223,11 @@ export function removeIso(recording: string, progress: number): Step<Drivers, Of
   }
 }
 
-export async function recordRestart(ctx: RecordContext<Drivers>, { vmExtId }: OfVm): Promise<void> {
+export async function recordRestart(ctx: RecordContext, { vmExtId }: OfVm): Promise<void> {
   await setPower(ctx, await present(ctx.store, vmExtId), 'RESET', { powerState: 'ON' })
 }
 
-async function heldHost(ctx: Pick<StepContext<Drivers>, 'store'>, vmExtId: string): Promise<string> {
+async function heldHost(ctx: Pick<StepContext, 'store'>, vmExtId: string): Promise<string> {
   const [held] = await allocationsOf(ctx.store, vmExtId)
   if (held === undefined) throw new Error(`VM ${vmExtId} starts without a place`)
   return held.hostExtId

@@ -2,12 +2,10 @@
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import { havingValue, notFound } from '../../../../core/standard.ts'
-import type { TaskOptions } from '../../../../core/tasks/define-task.ts'
+import { havingValue, rowWithId } from '../../../../core/standard.ts'
 import { parseTime } from '../../../../core/time/clock.ts'
-import { type Schedule, startingTasks } from '../../../../core/time/schedules.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
-import { defineTask, type WriteContext } from '../../../context.ts'
+import { startingTasks } from '../../../../core/time/schedules.ts'
+import { defineTask, type Schedule, type TaskOptions, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { isManagementConnected, removeExternPoint, requireManagement } from '../../extern/recovery-points.ts'
 import { type Point, snapshotsOf } from './captured.ts'
@@ -46,8 +44,7 @@ export const removePoint = defineTask<Removal>({
       name: 'check',
       progress: 5,
       record: async (ctx, { pointExtId }) => {
-        if ((await ctx.store.get(VmRecoveryPoint, pointExtId)) === undefined)
-          throw notFound(VmRecoveryPoint, VmRecoveryPoint.kind, pointExtId, 'extId')
+        await rowWithId(ctx.store, VmRecoveryPoint, pointExtId)
       },
       // No undo: the step only reads.
     },
@@ -65,7 +62,7 @@ export const removePoint = defineTask<Removal>({
   ],
 })
 
-export const deleteExpired: Schedule<Drivers> = {
+export const deleteExpired: Schedule = {
   name: 'vmm.delete-expired-recovery-points',
   everySeconds: 30,
   watch: ({ store }, changed) => store.watch([VmRecoveryPoint], changed),

@@ -4,11 +4,9 @@ import { type NewVmRecoveryPoint, VmRecoveryPoint } from '@hyperplane/contract/v
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import { pathOf } from '../../../../core/standard.ts'
-import type { AffectedEntity, RecordContext, TaskDefinition } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import { equals } from '../../../../odata/index.ts'
 import type { Reader } from '../../../../store/store.ts'
-import type { WriteContext } from '../../../context.ts'
+import type { AffectedEntity, RecordContext, TaskDefinition, WriteContext } from '../../../context.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { describedOperation } from '../../admission.ts'
 import type { Point } from './captured.ts'
@@ -53,7 +51,7 @@ export async function startMaking(
   ctx: WriteContext,
   body: NewPoint,
   vm: Machine,
-  task: TaskDefinition<Drivers, Making>,
+  task: TaskDefinition<Making>,
 ): Promise<TaskStarted> {
   const now = ctx.clock.iso()
   const { $objectType: _, ...requested } = body
@@ -107,7 +105,7 @@ export const pending = async (store: Reader, { pointExtId }: Making): Promise<Po
   (await store.pending(VmRecoveryPoint, pointExtId)) as Point
 
 /** Ends the task: the recovery point becomes visible. */
-export async function publish(ctx: RecordContext<Drivers>, { pointExtId }: Making): Promise<void> {
+export async function publish(ctx: RecordContext, { pointExtId }: Making): Promise<void> {
   await ctx.store.update(VmRecoveryPoint, pointExtId, { creationTime: ctx.clock.iso() })
   await ctx.store.publish(VmRecoveryPoint, pointExtId)
   ctx.complete([{ name: 'recoveryPointExtId', value: pointExtId }])

@@ -1,16 +1,14 @@
 /** NICs of a VM that is reverted: MAC addresses and addresses are leased again. Source: behaviour vmm.md 1.6 (revert). */
+
 import { ApiError } from '../../../../core/api-error.ts'
 import { canonicalJson } from '../../../../core/idempotency.ts'
-import type { RecordContext } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { Transaction } from '../../../../store/store.ts'
 import { releaseHolder } from '../../../addressing/leases.ts'
+import type { RecordContext } from '../../../context.ts'
 import type { NicEntity } from '../../../virtual-machines/entity.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
 import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
 import { type EthernetNic, goneOf, nicOf, takeAskedAddresses, takeFreeAddress, takeMac } from '../parts/nics.ts'
-
-type Recording = RecordContext<Drivers>
 
 /** Text that is equal for NICs with the same addresses, subnet and NIC profile. */
 function leasedBy(nic: NicEntity): string {
@@ -37,7 +35,7 @@ export async function releaseChanged(
 
 /** The captured NICs with their leases. One whose subnet or NIC profile was deleted is left out with a warning. */
 export async function takeCaptured(
-  ctx: Recording,
+  ctx: RecordContext,
   vmExtId: string,
   captured: readonly NicEntity[],
   kept: readonly NicEntity[],
@@ -53,7 +51,7 @@ export async function takeCaptured(
   return nics
 }
 
-async function takeOne(ctx: Recording, vmExtId: string, nic: EthernetNic): Promise<NicEntity> {
+async function takeOne(ctx: RecordContext, vmExtId: string, nic: EthernetNic): Promise<NicEntity> {
   const { macAddress, ...backing } = nic.backingInfo
   const isMacTaken = (await ctx.store.findOne(MacLease, { macAddress: macAddress as string })) !== undefined
   if (isMacTaken) ctx.warn(`The MAC address ${macAddress} of the NIC ${nic.extId} is in use: the NIC gets another one.`)

@@ -11,15 +11,13 @@ import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
-import type { RecordContext } from '../../../../core/tasks/define-task.ts'
-import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { StoppedGuest } from '../../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { floatingIpsOf } from '../../../addressing/floating-ips.ts'
 import { detachTargets } from '../../../addressing/lost-targets.ts'
 import { withVolumeGroups } from '../../../block-volumes/attachments.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
-import { defineTask, type WriteContext } from '../../../context.ts'
+import { defineTask, type RecordContext, type WriteContext } from '../../../context.ts'
 import { idsOf } from '../../../scheduling/policy-selection.ts'
 import { type DiskEntity, filesOf, firmwareFilesOf, mediaOf, type VmEntity } from '../../../virtual-machines/entity.ts'
 import { requireNoFunctionOfNics } from '../../../virtual-machines/network-functions.ts'
@@ -250,7 +248,7 @@ async function requireFreeSlots(store: Reader, next: VmEntity): Promise<void> {
 }
 
 /** The row gets the captured configuration, and the NICs their captured MAC addresses and addresses. */
-async function switchOver(ctx: RecordContext<Drivers>, input: Revert): Promise<{ keep: Left }> {
+async function switchOver(ctx: RecordContext, input: Revert): Promise<{ keep: Left }> {
   const vm = await present(ctx.store, input.vmExtId)
   const next = await withKnown(ctx, vm, nextOf(vm, await pointOf(ctx.store, input), input))
   const captured = next.nics ?? []
@@ -285,7 +283,7 @@ async function switchOver(ctx: RecordContext<Drivers>, input: Revert): Promise<{
 }
 
 /** Categories and an owner that were deleted since are left out with a warning. */
-async function withKnown(ctx: RecordContext<Drivers>, vm: VmEntity, next: VmEntity): Promise<VmEntity> {
+async function withKnown(ctx: RecordContext, vm: VmEntity, next: VmEntity): Promise<VmEntity> {
   const ownerExtId = next.ownershipInfo?.owner?.extId
   const isOwnerKnown = ownerExtId === undefined || (await ctx.store.get(User, ownerExtId)) !== undefined
   if (!isOwnerKnown) ctx.warn(`The owner ${ownerExtId} was deleted: the VM keeps its owner.`)

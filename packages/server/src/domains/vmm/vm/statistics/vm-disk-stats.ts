@@ -12,7 +12,7 @@ export const vmDiskStats = implement(vmDiskStatsOperations, {
   async getDiskStatsById(ctx, request) {
     const { vmExtId, extId } = request.path
     const [subject] = (await nativeSubjects(ctx, [parentOf(ctx, 'vmExtId', Vm)])) as [Subject]
-    if (!subject.vm.disks.some((disk) => disk.extId === extId)) throw notFound(Disk, 'Disk', extId, 'extId')
+    if (!subject.vm.disks.some((disk) => disk.extId === extId)) throw notFound(Disk, extId, 'extId')
     return diskStatistics(ctx, request, subject, { extId, vmExtId }, VmDiskStatsTuple)
   },
 })

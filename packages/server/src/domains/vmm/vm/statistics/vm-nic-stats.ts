@@ -12,7 +12,7 @@ export const vmNicStats = implement(vmNicStatsOperations, {
   async getNicStatsById(ctx, request) {
     const { vmExtId, extId } = request.path
     const vm = parentOf(ctx, 'vmExtId', Vm)
-    if (!(vm.nics ?? []).some((nic) => nic.extId === extId)) throw notFound(Nic, 'NIC', extId, 'extId')
+    if (!(vm.nics ?? []).some((nic) => nic.extId === extId)) throw notFound(Nic, extId, 'extId')
     const [subject] = (await nativeSubjects(ctx, [vm])) as [Subject]
     return nicStatistics(ctx, request, subject, { extId, vmExtId }, VmNicStatsTuple)
   },
