@@ -91,11 +91,14 @@ test('a client that disconnects within a body gets a 400, not a 500', async () =
     const bodyRequested = Promise.withResolvers<unknown>()
     const dispatched = new Promise((_, reject) => {
       const spied: typeof dispatch = (request) => {
+        const { readBody } = request
+        // The checks at the end of a test read without a body.
+        if (readBody === undefined) return dispatch(request)
         const answer = dispatch({
           ...request,
           readBody: (maximum) => {
             bodyRequested.resolve(undefined)
-            return request.readBody?.(maximum) ?? assert.fail()
+            return readBody(maximum)
           },
         })
         answer.catch(reject)

@@ -15,98 +15,118 @@ import { mutate } from './mutate.ts'
 import { read } from './read.ts'
 import { auditRefusal, denied, inWordsOfClients } from './refusals.ts'
 import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from './request.ts'
-import { replacedOperation, requireOperation } from './routes.ts'
+import { type FoundRoute, replacedOperation, requireOperation } from './routes.ts'
 import { targetsSeen } from './targets.ts'
 import { noteDecision, noteScope } from './traced.ts'
 
 export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch } {
-  const { router, access, limiter, store } = machinery
-  const keptReads = new KeptReads(store)
+  const keptReads = new KeptReads(machinery.store)
   const { ids } = machinery.world
   let calls = 0
   /** Depends only on the order of calls, not on concurrent work. */
-  const idsOf = ({ onBehalfOf }: ApiRequest): Ids =>
-    ids.of(onBehalfOf === undefined ? `call ${++calls}` : `element ${onBehalfOf.parentTask} ${onBehalfOf.requestId}`)
+  const countCall = ({ onBehalfOf }: ApiRequest): string =>
+    onBehalfOf === undefined ? `call ${++calls}` : `element ${onBehalfOf.parentTask} ${onBehalfOf.requestId}`
+  const pipeline: Pipeline<D> = { machinery, keptReads, countCall, idsOf: (request) => ids.of(countCall(request)) }
+  return { dispatch: (request) => dispatch(pipeline, request) }
+}
 
-  async function dispatch(request: ApiRequest): Promise<Outcome> {
-    // The route is looked up first, but revealed only after authentication.
-    const found = router.route(request.method, request.path)
-    const { namespace } = found
-    let operation: Operation | undefined
-    let headers: RateHeaders = {}
-    let caller: Caller | undefined
-    let fault: RequestFault | undefined
-    let spooled: SpooledParts | undefined
-    let isDone = false
-    const { trace } = request
-    try {
-      const authenticated = await authenticate(machinery, request, namespace)
-      if (request.misdirected !== undefined) await requireAdministrator(machinery, request, authenticated)
-      requireOwnTask(machinery, request, authenticated)
-      caller = authenticated
-      if (trace !== undefined) trace.caller = caller
-      if (request.misdirected !== undefined) throw request.misdirected
-      const route = requireOperation(router, request, found)
-      operation = route.operation
-      if (trace !== undefined) trace.operation = operation
-      if (request.onBehalfOf === undefined) headers = limiter.count(operation, caller.extId)
-      const possible = machinery.faults?.ofRequest(operation, caller, request.onBehalfOf?.index)
-      const key = possible === undefined ? keptReads.keyOf(request, caller) : undefined
-      const kept = key === undefined ? undefined : keptReads.find(key, caller, request)
-      if (kept !== undefined) {
-        calls++
-        return completed(kept, operation, caller, headers, undefined)
-      }
-      const begun = store.transactions
-      const scope = await access.scope(caller, operation)
-      if (scope === undefined) throw denied(operation)
-      if (trace !== undefined) noteScope(trace, operation, scope)
-      const elsewhere = machinery.forward?.(operation, request)
-      if (elsewhere !== undefined) return await elsewhere(request)
-      const warnings: string[] = []
-      if (route.requestedVersion !== route.version)
-        warnings.push(`Version ${route.requestedVersion} is not served; ${route.version} answered.`)
-      if (operation.form?.spooled !== undefined) spooled = machinery.spool?.open()
-      const input = await readInput(machinery, request, route, warnings, spooled)
-      const call: Call = {
-        request,
-        operation,
-        caller,
-        scope,
-        version: route.version,
-        warnings,
-        input,
-        ids: idsOf(request),
-        parts: { followStore: 0 },
-      }
-      const targets = possible?.isNamed === true ? await targetsSeen(machinery, call) : undefined
-      fault = possible?.of(namesForFaultRules(call, targets))
-      const outcome = await (fault === undefined
-        ? answer(machinery, call, targets)
-        : withFault(machinery, call, targets, fault, () => {
-            isDone = true
-          }))
-      if (key !== undefined && followsStore(machinery, call)) keptReads.keep(key, begun, { caller, outcome, trace })
-      return completed(outcome, operation, caller, headers, fault?.cut)
-    } catch (error) {
-      // The pipeline to which the request was forwarded has audited the refusal.
-      if (error instanceof RefusedRequest) throw error
-      const refusal = inWordsOfClients(error, namespace)
-      operation ??= replacedOperation(found)
-      const isRead = request.method === 'GET' || request.method === 'HEAD'
-      // A mutation that was committed is audited already, even if its response failed.
-      if (!isDone && (!isRead || caller === undefined))
-        await auditRefusal(machinery, request, operation, caller, refusal)
-      throw new RefusedRequest(refusal, operation, namespace?.name, headers, fault?.cut, caller !== undefined)
-    } finally {
-      if (spooled !== undefined) await spooled.remove()
-      if (trace !== undefined && fault !== undefined) trace.faults = [...fault.struck]
-      const noted = trace === undefined ? undefined : noteDecision(access, trace)
-      if (noted !== undefined) await noted
-    }
+interface Pipeline<D> {
+  readonly machinery: Machinery<D>
+  readonly keptReads: KeptReads
+  /** Returns the seed of the ids that the call makes. */
+  readonly countCall: (request: ApiRequest) => string
+  readonly idsOf: (request: ApiRequest) => Ids
+}
+
+/** How far a request has come: for its refusal, its record, and what is left to release. */
+interface Progress {
+  operation?: Operation
+  headers: RateHeaders
+  caller?: Caller
+  fault?: RequestFault
+  spooled?: SpooledParts
+  isCommitted: boolean
+}
+
+async function dispatch<D>(pipeline: Pipeline<D>, request: ApiRequest): Promise<Outcome> {
+  const { machinery } = pipeline
+  const { trace } = request
+  // The route is looked up first, but revealed only after authentication.
+  const found = machinery.router.route(request.method, request.path)
+  const progress: Progress = { headers: {}, isCommitted: false }
+  try {
+    const authenticated = await authenticate(machinery, request, found.namespace)
+    if (request.misdirected !== undefined) await requireAdministrator(machinery, request, authenticated)
+    requireOwnTask(machinery, request, authenticated)
+    progress.caller = authenticated
+    if (trace !== undefined) trace.caller = authenticated
+    if (request.misdirected !== undefined) throw request.misdirected
+    const route = requireOperation(machinery.router, request, found)
+    progress.operation = route.operation
+    if (trace !== undefined) trace.operation = route.operation
+    return await run(pipeline, request, route, authenticated, progress)
+  } catch (error) {
+    // The pipeline to which the request was forwarded has audited the refusal.
+    if (error instanceof RefusedRequest) throw error
+    const refusal = inWordsOfClients(error, found.namespace)
+    const operation = progress.operation ?? replacedOperation(found)
+    const { caller, headers, fault } = progress
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    // A mutation that was committed is audited already, even if its response failed.
+    if (!progress.isCommitted && (!isRead || caller === undefined))
+      await auditRefusal(machinery, request, operation, caller, refusal)
+    throw new RefusedRequest(refusal, operation, found.namespace?.name, headers, fault?.cut, caller !== undefined)
+  } finally {
+    const { fault, spooled } = progress
+    if (spooled !== undefined) await spooled.remove()
+    if (trace !== undefined && fault !== undefined) trace.faults = [...fault.struck]
+    const noted = trace === undefined ? undefined : noteDecision(machinery.access, trace)
+    if (noted !== undefined) await noted
   }
+}
 
-  return { dispatch }
+/** For an authenticated caller. */
+async function run<D>(
+  { machinery, keptReads, countCall, idsOf }: Pipeline<D>,
+  request: ApiRequest,
+  route: FoundRoute,
+  caller: Caller,
+  progress: Progress,
+): Promise<Outcome> {
+  const { access, limiter, store } = machinery
+  const { operation, version } = route
+  const { trace } = request
+  if (request.onBehalfOf === undefined) progress.headers = limiter.count(operation, caller.extId)
+  const possible = machinery.faults?.ofRequest(operation, caller, request.onBehalfOf?.index)
+  const key = possible === undefined ? keptReads.keyOf(request, caller) : undefined
+  const kept = key === undefined ? undefined : keptReads.find(key, caller, request)
+  if (kept !== undefined) {
+    countCall(request)
+    return completed(kept, operation, caller, progress.headers, undefined)
+  }
+  const begun = store.transactions
+  const scope = await access.scope(caller, operation)
+  if (scope === undefined) throw denied(operation)
+  if (trace !== undefined) noteScope(trace, operation, scope)
+  const elsewhere = machinery.forward?.(operation, request)
+  if (elsewhere !== undefined) return await elsewhere(request)
+  const warnings: string[] = []
+  if (route.requestedVersion !== version)
+    warnings.push(`Version ${route.requestedVersion} is not served; ${version} answered.`)
+  if (operation.form?.spooled !== undefined) progress.spooled = machinery.spool?.open()
+  const input = await readInput(machinery, request, route, warnings, progress.spooled)
+  const ids = idsOf(request)
+  const call: Call = { request, operation, caller, scope, version, warnings, input, ids, parts: { followStore: 0 } }
+  const targets = possible?.isNamed === true ? await targetsSeen(machinery, call) : undefined
+  const fault = possible?.of(namesForFaultRules(call, targets))
+  progress.fault = fault
+  const outcome = await (fault === undefined
+    ? answer(machinery, call, targets)
+    : withFault(machinery, call, targets, fault, () => {
+        progress.isCommitted = true
+      }))
+  if (key !== undefined && followsStore(machinery, call)) keptReads.keep(key, begun, { caller, outcome, trace })
+  return completed(outcome, operation, caller, progress.headers, fault?.cut)
 }
 
 /** Every part of the answer follows from the store alone. Of expanded entities that is not known. */
