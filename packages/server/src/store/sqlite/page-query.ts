@@ -7,6 +7,8 @@ export interface Statement {
 }
 
 export interface PageQuery {
+  /** Of the rows; the statements read no other kind. */
+  readonly kind: string
   readonly select: Statement
   readonly count?: Statement
   readonly offset: number

@@ -140,7 +140,7 @@ export class SqliteReader implements Reader {
     const table = this.table(kind)
     const { text, parameters } = this.#select(table, query)
     this.#explain(table, query, text)
-    return this.#entities({ text, parameters })
+    return this.#entities(table, { text, parameters })
   }
 
   async page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>> {
@@ -148,8 +148,8 @@ export class SqliteReader implements Reader {
     return { entities: documents.map(parseDocument<EntityOf<R>>), total }
   }
 
-  #entities<E>(select: Statement): E[] {
-    return this.readPage({ select, offset: 0, limit: -1 }).documents.map(parseDocument<E>)
+  #entities<E>({ resource }: Table, select: Statement): E[] {
+    return this.readPage({ kind: resource.kind, select, offset: 0, limit: -1 }).documents.map(parseDocument<E>)
   }
 
   protected readPage(query: PageQuery): FoundPage {
@@ -162,6 +162,7 @@ export class SqliteReader implements Reader {
     const select = this.#select(table, bounded)
     this.#explain(table, query, select.text)
     return {
+      kind: kind.kind,
       count: this.#count(table, bounded),
       select,
       offset: query.offset ?? 0,
@@ -209,7 +210,7 @@ export class SqliteReader implements Reader {
       parameters.push(typeof value === 'boolean' ? Number(value) : value)
     }
     const text = `SELECT document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY sequence LIMIT ${limit}`
-    return this.#entities({ text, parameters })
+    return this.#entities(table, { text, parameters })
   }
 
   async sums(kind: AnyResource, query: SumQuery): Promise<readonly GroupSum[]> {
@@ -243,7 +244,7 @@ export class SqliteReader implements Reader {
     if (walk.to !== undefined) add(`${by} <= ?`, walk.to)
     const order = `${by}${walk.descending === true ? ' DESC' : ''} LIMIT ${walk.limit ?? -1}`
     const text = `SELECT document FROM ${table.name} WHERE ${terms.join(' AND ')} ORDER BY ${order}`
-    return this.#entities({ text, parameters })
+    return this.#entities(table, { text, parameters })
   }
 
   async referrers(

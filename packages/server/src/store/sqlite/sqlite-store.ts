@@ -62,8 +62,8 @@ const maximumCached = 2000
 const maximumCachedLength = 8192
 
 /** UTF-16 units: of all cached results, and of one. */
-const maximumResults = 1024 * 1024
-const maximumResult = 256 * 1024
+const maximumResults = 2 * 1024 * 1024
+const maximumResult = 1024 * 1024
 
 function cache<T>(known: Map<string, T>, key: string, value: T): void {
   if (known.size >= maximumCached) known.clear()
@@ -84,13 +84,15 @@ class SqliteStore extends SqliteReader implements Store {
   /** Since the last commit, so unchanged. Read synchronously, so that no commit comes between reading and caching. */
   readonly #rows = new Map<string, FoundRow>()
   readonly #counts = new Map<string, ReadonlyMap<string, number>>()
-  /** Since the last commit: clients that poll repeat the same query. */
+  /** Clients that poll repeat the same query. Results of a kind that has changed since then are never found again. */
   readonly #results = new LRUCache<string, FoundPage>({
     maxSize: maximumResults,
     maxEntrySize: maximumResult,
     sizeCalculation: sizeOf,
   })
   readonly #readBefore = new ReadBefore(maximumResults)
+  /** Commits that changed a kind. */
+  readonly #changes = new Map<string, number>()
   readonly #writerDatabase: DatabaseSync
   readonly #writer: SqliteWriter
   readonly #queue: Job[] = []
@@ -147,19 +149,19 @@ class SqliteStore extends SqliteReader implements Store {
   }
 
   protected override readPage(query: PageQuery): FoundPage {
-    const { select, count, offset, limit } = query
-    const key = `${select.text} ${JSON.stringify([select.parameters, count?.parameters, offset, limit])}`
+    const { kind, select, count, offset, limit } = query
+    const asked = `${select.text} ${JSON.stringify([select.parameters, count?.parameters, offset, limit])}`
+    const key = `${this.#changes.get(kind)} ${asked}`
     const cached = this.#results.get(key)
     if (cached !== undefined) return cached
     const page = super.readPage(query)
-    if (this.#readBefore.note(hashOf(key), sizeOf(page, key))) this.#results.set(key, page)
+    if (this.#readBefore.note(hashOf(asked), sizeOf(page, key))) this.#results.set(key, page)
     return page
   }
 
   #forgetReads(): void {
     this.#rows.clear()
     this.#counts.clear()
-    this.#results.clear()
   }
 
   protected override found(table: Table, extId: string): FoundRow | undefined {
@@ -286,6 +288,7 @@ class SqliteStore extends SqliteReader implements Store {
       database.exec('COMMIT')
       this.#transactions++
       this.#forgetReads()
+      for (const kind of this.#writer.changed) this.#changes.set(kind, (this.#changes.get(kind) ?? 0) + 1)
       this.#notifyWatchers()
     } catch (error) {
       this.#noteFault(error)
@@ -369,6 +372,7 @@ class SqliteStore extends SqliteReader implements Store {
 
   releaseMemory(): void {
     this.#forgetReads()
+    this.#results.clear()
     this.database.exec('PRAGMA shrink_memory')
     this.#betweenCommits.push(() => this.#writerDatabase.exec('PRAGMA shrink_memory'))
     this.#begin()
