@@ -15,6 +15,6 @@ export interface ConsoleViewer {
 }
 
 export interface ConsoleEnd {
-  readonly is: 'MACHINE_STOPPED' | 'SERVICE_STOPS'
+  readonly is: 'MACHINE_STOPPED' | 'RIGHT_LOST' | 'SERVICE_STOPS'
   readonly reason: string
 }

@@ -35,7 +35,7 @@ export const consoleLimits = {
 const consolePath = /^\/console\/vms\/([0-9a-fA-F-]{36})$/
 
 /** Status codes of RFC 6455, 7.4.1. */
-const closeCodes = { MACHINE_STOPPED: 1000, SERVICE_STOPS: 1001, IDLE: 1000, NOT_TEXT: 1003 } as const
+const closeCodes = { MACHINE_STOPPED: 1000, SERVICE_STOPS: 1001, IDLE: 1000, NOT_TEXT: 1003, RIGHT_LOST: 1008 } as const
 
 export class ConsoleSockets {
   readonly #options: ConsoleSocketsOptions

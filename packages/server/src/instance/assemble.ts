@@ -66,7 +66,7 @@ export function assembleInstance(opening: InstanceOptions, state: InstanceState)
     ownDispatch: (dispatch) => opening.recorder?.elements(dispatch) ?? dispatch,
     faults,
   })
-  const consoles = new Consoles({ clock, store, drivers, secrets: assembled.world.secrets })
+  const consoles = new Consoles({ access, clock, store, drivers, secrets: assembled.world.secrets })
   return { ...assembled, drivers, access, clientCertificates, consoles }
 }
 

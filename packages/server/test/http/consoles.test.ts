@@ -12,6 +12,7 @@ import { ConsoleToken } from '../../src/domains/vmm/vm/console-token.ts'
 import { consoleLimits } from '../../src/http/consoles.ts'
 import { aFault, noFaults, unavailable } from '../support/faults.ts'
 import { http } from '../support/http.ts'
+import { aUser } from '../support/identities.ts'
 import { aNativeCluster, aVm, bootDisk, changed, type NativeCluster } from '../support/native-cluster.ts'
 import { sealerFor } from '../support/sealer.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
@@ -53,8 +54,12 @@ async function running(on = app, at = cluster): Promise<string> {
   assert.equal((await changed(on, extId, 'power-on')).status, 'SUCCEEDED')
   return extId
 }
-async function tokenOf(vm: string, on = app): Promise<{ token: string; path: string }> {
-  const { completionDetails } = await on.task(await on.call('POST', `${vms}/${vm}/$actions/generate-console-token`))
+async function tokenOf(vm: string, on = app, as?: string): Promise<{ token: string; path: string }> {
+  const options = as === undefined ? {} : { as }
+  const started = await on.call('POST', `${vms}/${vm}/$actions/generate-console-token`, options)
+  await on.runner.untilEnded(started.data.extId)
+  const { completionDetails } = (await on.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`, options))
+    .data
   const named = (wanted: string) => completionDetails.find(({ name }: any) => name === wanted).value
   return { token: named('VmConsoleToken'), path: named('WsUri') }
 }
@@ -259,6 +264,41 @@ test('a token opens consoles of its own world only; its removal ends them; unkno
   assert.equal((await client.closed).code, 1001)
 })
 
+const users = '/iam/v4.1.b2/authn/users'
+const policies = '/iam/v4.1.b2/authz/authorization-policies'
+const idOf = async (user: string): Promise<string> =>
+  (await app.call('GET', `${users}?$filter=username eq '${user.split(':')[0]}'`)).data[0].extId
+async function takePolicy(user: string): Promise<void> {
+  const [{ extId }] = (await app.call('GET', `${policies}?$filter=contains(displayName,'${user.split(':')[0]}')`)).data
+  const { etag = '' } = await app.call('GET', `${policies}/${extId}`)
+  assert.equal((await app.call('DELETE', `${policies}/${extId}`, { ifMatch: etag })).status, 204)
+}
+async function deactivate(user: string): Promise<void> {
+  const path = `${users}/${await idOf(user)}`
+  const { etag = '' } = await app.call('GET', path)
+  const body = { status: 'INACTIVE' }
+  const { status, errors } = await app.call('POST', `${path}/$actions/change-state`, { body, ifMatch: etag })
+  assert.ok(status < 300, JSON.stringify(errors))
+}
+
+for (const [event, happens] of [
+  ['the policy that gave it is deleted', takePolicy],
+  ['its user is deactivated', deactivate],
+] as const) {
+  test(`a console ends within 5 s when ${event}, and an unused token opens nothing`, async () => {
+    const user = await aUser(app, ['Virtual Machine Operator'])
+    const [used, unused] = [await tokenOf(watched, app, user), await tokenOf(watched, app, user)]
+    const client = connect(`${used.path}?token=${used.token}`)
+    await client.screen()
+    await app.clock.advance(5000)
+    assert.equal(client.socket.readyState, WebSocket.OPEN)
+    await happens(user)
+    await app.clock.advance(5000)
+    assert.deepEqual(await client.closed, { code: 1008, reason: 'the user may not open this console any more' })
+    assert.deepEqual(await refused(`${unused.path}?token=${unused.token}`), wrongToken)
+  })
+}
+
 test('a console that is being opened while its service stops is refused, and its token stays', async () => {
   const own = await startApp({ config: { seed: 'empty' }, logLevel: 'silent' })
   try {
@@ -276,7 +316,7 @@ test('a console that is being opened while its service stops is refused, and its
       await answered
     }
     const hypervisor = { ...drivers.hypervisor, openConsole }
-    const consoles = new Consoles({ clock, drivers: { hypervisor }, secrets, store })
+    const consoles = new Consoles({ access: { scope: () => 'all' }, clock, drivers: { hypervisor }, secrets, store })
     const opening = consoles.open(vm, token)
     await asked
     consoles.close()

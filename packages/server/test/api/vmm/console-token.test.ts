@@ -44,8 +44,9 @@ const secrets: SecretReader = {
   open: (kind, extId, path, value) =>
     sealerFor(app).open((value as { $sealed: string }).$sealed, `${kind}/${extId}/${path}`),
 }
-const redeem = (vm: string, token: string): Promise<boolean> =>
-  app.store.transaction((store) => redeemConsoleToken({ clock: app.clock, secrets, store }, vm, token))
+const redeem = async (vm: string, token: string): Promise<boolean> =>
+  undefined !==
+  (await app.store.transaction((store) => redeemConsoleToken({ clock: app.clock, secrets, store }, vm, token)))
 const refused = ({ status, errors }: CallResult): unknown => [status, errors[0]?.code]
 
 test('the owner of the task gets exactly a token and a relative path', async () => {

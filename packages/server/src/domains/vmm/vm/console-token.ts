@@ -1,7 +1,8 @@
 /** generateConsoleTokenById, and the check of a token. Source: behaviour vmm.md 1.0 (secrets), 1.1, 1.16. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { type EntityOf, resource, secret, text, timestamp, uuid } from '@hyperplane/contract'
+import { arrayOf, type EntityOf, object, resource, secret, text, timestamp, uuid } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import type { Caller } from '../../../core/caller.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { pathOf } from '../../../core/standard.ts'
 import { type Clock, formatTime } from '../../../core/time/clock.ts'
@@ -18,7 +19,13 @@ const validMilliseconds = 5 * 60 * 1000
 
 /** The token itself is stored only with the task that issued it. */
 export const ConsoleToken = resource('internal.v1.vmm.ConsoleToken', {
-  fields: { vmExtId: uuid(), expiryTime: timestamp(), key: secret(text()) },
+  fields: {
+    vmExtId: uuid(),
+    expiryTime: timestamp(),
+    key: secret(text()),
+    /** Its rights are those of the console. */
+    holder: object('', { extId: uuid(), name: text(), type: text(), groups: arrayOf(text()), tenantId: uuid() }),
+  },
   indexed: ['vmExtId'],
   ofCluster: { by: 'vmExtId', partOf: 'Vm' },
 })
@@ -42,7 +49,9 @@ export const issueConsoleToken = defineTask<OfVm>({
         await removeExpired(ctx.store, ctx.clock.iso())
         const key = ctx.ids.secretBytes(32).toString('base64url')
         const expiryTime = formatTime(ctx.clock.now() + validMilliseconds)
-        const row = await ctx.store.insert(ConsoleToken, { extId: ctx.ids.uuid(), vmExtId, expiryTime, key })
+        const { extId, name, type, groups, tenantId } = ctx.owner
+        const holder = { extId, name, type, groups: [...groups], tenantId }
+        const row = await ctx.store.insert(ConsoleToken, { extId: ctx.ids.uuid(), vmExtId, expiryTime, key, holder })
         ctx.completeForOwner([
           { name: 'VmConsoleToken', value: `${row.extId}.${signatureOf(row, key)}` },
           { name: 'WsUri', value: `/console/vms/${vmExtId}` },
@@ -58,18 +67,19 @@ interface Checking {
   readonly store: Reader
 }
 
-/** A token opens the console of its VM once, before it expires, and only while the VM is ON. */
-export async function isConsoleToken(
+/** A token opens the console of its VM once, before it expires, and only while the VM is ON. Undefined: nothing. */
+export async function tokenHolder(
   { clock, secrets, store }: Checking,
   vmExtId: string,
   token: string,
-): Promise<boolean> {
+): Promise<Caller | undefined> {
   const [extId = '', signature = ''] = token.split('.')
   const row = await store.get(ConsoleToken, extId)
-  if (row === undefined || row.vmExtId !== vmExtId || row.expiryTime <= clock.iso()) return false
+  if (row === undefined || row.vmExtId !== vmExtId || row.expiryTime <= clock.iso()) return undefined
   const key = secrets.open(ConsoleToken.kind, extId, 'key', row.key) as string
-  if (!isEqual(signature, signatureOf(row, key))) return false
-  return (await store.get(Vm, vmExtId))?.powerState === 'ON'
+  if (!isEqual(signature, signatureOf(row, key))) return undefined
+  if ((await store.get(Vm, vmExtId))?.powerState !== 'ON') return undefined
+  return { ...row.holder, type: row.holder.type as Caller['type'], credential: 'none' }
 }
 
 /** Uses the token up if it opens the console. */
@@ -77,10 +87,10 @@ export async function redeemConsoleToken(
   checking: Checking & { readonly store: Transaction },
   vmExtId: string,
   token: string,
-): Promise<boolean> {
-  const opens = await isConsoleToken(checking, vmExtId, token)
-  if (opens) await checking.store.remove(ConsoleToken, token.split('.')[0] ?? '')
-  return opens
+): Promise<Caller | undefined> {
+  const holder = await tokenHolder(checking, vmExtId, token)
+  if (holder !== undefined) await checking.store.remove(ConsoleToken, token.split('.')[0] ?? '')
+  return holder
 }
 
 export async function forgetConsoleTokens(store: Transaction, vmExtId: string): Promise<void> {

@@ -1,16 +1,30 @@
-/** Open consoles of VMs. A token opens one; it ends with its VM. Source: behaviour vmm.md 1.1 (generate-console-token). */
-
+/** Open consoles of VMs. A token opens one; it ends with its VM, or with the rights of its user. Source: behaviour vmm.md 1.1 (generate-console-token). */
+import { contract, type Operation } from '@hyperplane/contract'
+import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
+import { Role } from '@hyperplane/contract/iam/role'
+import { User } from '@hyperplane/contract/iam/user'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
+import { isInScope } from '../../../core/access/scope.ts'
 import { ApiError } from '../../../core/api-error.ts'
+import type { Caller } from '../../../core/caller.ts'
 import type { ConsoleEnd, ConsoleSession, ConsoleViewer } from '../../../core/console.ts'
+import type { AccessControl } from '../../../core/ports.ts'
 import type { Clock } from '../../../core/time/clock.ts'
 import type { SecretReader } from '../../../core/world.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Store } from '../../../store/store.ts'
 import { DriverError } from '../../context.ts'
-import { isConsoleToken, redeemConsoleToken } from './console-token.ts'
+import { redeemConsoleToken, tokenHolder } from './console-token.ts'
+
+const opening = contract
+  .flatMap(({ operations }) => operations)
+  .find(({ key }) => key === 'vmm.generateConsoleTokenById') as Operation
+
+/** After a change of users, policies, roles or VMs. Not at once: access control may still hold earlier decisions. */
+const judgedAfterMillis = 5000
 
 export interface ConsolesOptions {
+  readonly access: Pick<AccessControl, 'scope'>
   readonly clock: Pick<Clock, 'iso' | 'now' | 'setTimer'>
   readonly secrets: SecretReader
   readonly store: Store
@@ -29,7 +43,9 @@ export class Consoles {
   /** A host that refuses does not use the token up. @throws ApiError 401 for a token that opens nothing; 503 */
   async open(vmExtId: string, token: string): Promise<ConsoleSession> {
     const { clock, drivers, secrets, store } = this.#options
-    if (!(await isConsoleToken({ clock, secrets, store }, vmExtId, token))) throw new ApiError('CONSOLE_TOKEN_REFUSED')
+    const holder = await tokenHolder({ clock, secrets, store }, vmExtId, token)
+    if (holder === undefined || !(await isAllowed(this.#options, holder, vmExtId)))
+      throw new ApiError('CONSOLE_TOKEN_REFUSED')
     try {
       await drivers.hypervisor.openConsole(vmExtId)
     } catch (error) {
@@ -38,11 +54,11 @@ export class Consoles {
       throw new ApiError('SERVICE_UNAVAILABLE', { fault }, { cause: error })
     }
     if (this.#isClosed) throw new ApiError('SERVICE_UNAVAILABLE', { fault: 'The service or its world stops.' })
-    const isRedeemed = await store.transaction((transaction) =>
+    const redeemed = await store.transaction((transaction) =>
       redeemConsoleToken({ clock, secrets, store: transaction }, vmExtId, token),
     )
-    if (!isRedeemed) throw new ApiError('CONSOLE_TOKEN_REFUSED')
-    const session = new Session(this.#options, vmExtId, () => this.#open.delete(session))
+    if (redeemed === undefined) throw new ApiError('CONSOLE_TOKEN_REFUSED')
+    const session = new Session(this.#options, vmExtId, holder, () => this.#open.delete(session))
     this.#open.add(session)
     if (this.#isClosed) session.end(stops)
     return session
@@ -56,20 +72,29 @@ export class Consoles {
 
 const stops: ConsoleEnd = { is: 'SERVICE_STOPS', reason: 'the service or its world stops' }
 
+async function isAllowed({ access, store }: ConsolesOptions, holder: Caller, vmExtId: string): Promise<boolean> {
+  const user = await store.get(User, holder.extId)
+  if (user?.status !== 'ACTIVE') return false
+  return isInScope(await access.scope(holder, opening), await store.get(Vm, vmExtId))
+}
+
 class Session implements ConsoleSession {
   readonly #options: ConsolesOptions
   readonly #vmExtId: string
+  readonly #holder: Caller
   readonly #forget: () => void
   #viewer: ConsoleViewer | undefined
   #shown: string | undefined
   #ending: ConsoleEnd | undefined
   #isClosed = false
   #stopTimer = (): void => undefined
+  #stopJudging: (() => void) | undefined
   #unwatch = (): void => undefined
 
-  constructor(options: ConsolesOptions, vmExtId: string, forget: () => void) {
+  constructor(options: ConsolesOptions, vmExtId: string, holder: Caller, forget: () => void) {
     this.#options = options
     this.#vmExtId = vmExtId
+    this.#holder = holder
     this.#forget = forget
   }
 
@@ -77,13 +102,24 @@ class Session implements ConsoleSession {
     this.#viewer = viewer
     if (this.#ending !== undefined) return void viewer.ended(this.#ending)
     if (this.#isClosed) return
-    const { drivers, store } = this.#options
+    const { clock, drivers, store } = this.#options
+    const judge = (): void => {
+      this.#stopJudging ??= clock.setTimer(judgedAfterMillis, () => {
+        this.#stopJudging = undefined
+        void this.#judge().catch(() => this.#isClosed || judge())
+      })
+    }
     const changed = (): void => void this.#update().catch(() => undefined)
-    const ends = [store.watch([Vm], changed), drivers.hypervisor.watch(changed)]
+    const ends = [
+      store.watch([Vm], changed),
+      store.watch([AuthorizationPolicy, Role, User, Vm], judge),
+      drivers.hypervisor.watch(changed),
+    ]
     this.#unwatch = () => {
       for (const end of ends) end()
     }
     changed()
+    judge()
   }
 
   refresh(): void {
@@ -93,6 +129,7 @@ class Session implements ConsoleSession {
   close(): void {
     this.#isClosed = true
     this.#stopTimer()
+    this.#stopJudging?.()
     this.#unwatch()
     this.#forget()
   }
@@ -102,6 +139,11 @@ class Session implements ConsoleSession {
     this.#ending = why
     this.close()
     this.#viewer?.ended(why)
+  }
+
+  async #judge(): Promise<void> {
+    if (await isAllowed(this.#options, this.#holder, this.#vmExtId)) return
+    this.end({ is: 'RIGHT_LOST', reason: 'the user may not open this console any more' })
   }
 
   async #update(): Promise<void> {
