@@ -172,12 +172,16 @@ export async function present<D>(
 ): Promise<Presented> {
   const { operation } = ctx
   const expand = new Set(request.query.expand.map((item) => item.name))
-  let shown = entities
-  for (const presenter of presenters.get(operation.resource?.kind ?? '') ?? []) {
-    shown = (await presenter(ctx, shown, { single, expand })) as readonly Document[]
+  const presentedAs = async (kind: string, entities: readonly Document[], options: Parameters<Presenter<D>>[2]) => {
+    let shown = entities
+    for (const presenter of presenters.get(kind) ?? [])
+      shown = (await presenter(ctx, shown, options)) as readonly Document[]
+    return shown
   }
+  let shown = await presentedAs(operation.resource?.kind ?? '', entities, { single, expand })
   const cut = new Set<number>()
-  for (const item of request.query.expand) shown = await expandOne(ctx, operation, shown, item, cut)
+  const related: Related = (kind, rows) => presentedAs(kind, rows, { single: false, expand: new Set() })
+  for (const item of request.query.expand) shown = await expandOne(ctx, operation, shown, item, cut, related)
   shown = await withoutUnseenNames(ctx, shown)
   const { select } = request.query
   // Expanded properties stay even if they are not selected.
@@ -195,12 +199,16 @@ function selected(selection: Selection, entity: Document, expanded: readonly str
   return derivation.of(entity, [], () => applySelection(selection, entity, expanded))
 }
 
+/** With the values that lists of the kind derive. */
+type Related = (kind: string, rows: readonly Document[]) => Promise<readonly Document[]>
+
 async function expandOne(
   ctx: ReadContext,
   operation: Operation,
   entities: readonly Document[],
   item: ExpandOption,
   cut: Set<number>,
+  presented: Related,
 ): Promise<readonly Document[]> {
   const declared = operation.expand?.[item.name]
   const property = declared?.into ?? item.name
@@ -226,7 +234,8 @@ async function expandOne(
   if (scope === 'none' || resource === undefined) return entities
   const found = new Map<string, Document>()
   const visible = (await ctx.store.getMany(resource, ids)).filter((related) => matchesScope(scope, related))
-  for (const related of await expandedWithoutUnseenNames(ctx, resource.schema, visible)) {
+  const shown = await presented(declared.kind, visible)
+  for (const related of await expandedWithoutUnseenNames(ctx, resource.schema, shown)) {
     found.set(related['extId'] as string, related)
   }
   const many = entities.some((entity) =>

@@ -291,6 +291,7 @@ test('the external attachments of a group are listed with their clients', async 
     all.data.map((one: any) => [one.extId, one.clusterReference, one.iscsiClientProjection.iscsiInitiatorName]),
     [first, second].map((one) => [one.extId, clusterId, one.iscsiInitiatorName]),
   )
+  assert.deepEqual(all.data[0].iscsiClientProjection.attachedTargets, (await client(first.extId)).attachedTargets)
   const filtered = await app.call('GET', `${path}?$filter=extId eq '${second.extId}'`)
   assert.equal(filtered.total, 1)
 })
