@@ -24,6 +24,11 @@ export async function inTurn<D>(ctx: StepContext<D>, extIds: readonly string[], 
   const isOver = (): boolean => turns.isOver?.(ends) ?? false
   const reached = (): number | undefined =>
     progress && progress[0] + ((progress[1] - progress[0]) * ends.size) / extIds.length
+  const note = async (): Promise<void> => {
+    const percentage = reached()
+    // Where another subtask begins, its checkpoint writes the progress.
+    if (percentage !== undefined && waiting.length === 0) await ctx.progress(percentage)
+  }
   const begin = async (extId: string): Promise<string> => {
     let task = ''
     await ctx.checkpoint(reached(), async (record) => {
@@ -38,7 +43,9 @@ export async function inTurn<D>(ctx: StepContext<D>, extIds: readonly string[], 
       if (extId === undefined) return
       const task = begun.get(extId) ?? (await begin(extId))
       const end = await endOf(ctx, task, turns.isOver && isOver)
-      if (end !== undefined) ends.set(extId, end)
+      if (end === undefined) continue
+      ends.set(extId, end)
+      await note()
     }
   }
   await Promise.all(Array.from({ length: atOnce }, takeTurns))

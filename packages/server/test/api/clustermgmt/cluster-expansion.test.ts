@@ -247,6 +247,23 @@ test('12. of two expansions that name the same node at once, one is accepted', a
   await succeeded(remove([nodeId('a')]))
 })
 
+test('the task progresses when the first of two nodes has joined', async () => {
+  const slow = await startApp({ config: { durations: 'natural' } })
+  try {
+    const started = await expand(nodeList('a', 'c'), {}, slow)
+    await reached(slow, started, 11)
+    const { data } = await slow.call('GET', `${tasks}/${started.data.extId}`)
+    const subtasks = await listed(`${tasks}?$filter=parentTask eq '${started.data.extId}'`, slow)
+    assert.deepEqual(
+      [data.progressPercentage, subtasks.map(({ status }) => status).sort()],
+      [42, ['RUNNING', 'SUCCEEDED']],
+    )
+    assert.equal((await driven(slow, slow.task(started))).status, 'SUCCEEDED')
+  } finally {
+    await slow.close()
+  }
+})
+
 test('one node that cannot join keeps all of them out, and all can be discovered again', async () => {
   const match = { driverCall: { driver: 'hardware', method: 'joinNode' } }
   await aFault(app, match, { error: 'SERVICE_UNAVAILABLE', arguments: { fault: 'It fails on purpose.' } }, { next: 1 })
@@ -357,6 +374,7 @@ test('an expansion and a removal that are cancelled leave everything as it was',
 test('what would be bound to a host that leaves is refused, and what came in time keeps the host', async () => {
   const slow = await startApp({ config: { durations: 'natural' } })
   const victim = hostId('hp-n01-b')
+  const operations = `/clustermgmt/v4.2/operations/clusters/${ids.native}`
   const ofOneCopy = (name: string, more: object = {}): Promise<CallResult> => {
     const body = { name, replicationFactor: 1, ...more }
     return slow.call('POST', `${clustermgmt}/storage-containers`, {
@@ -368,9 +386,18 @@ test('what would be bound to a host that leaves is refused, and what came in tim
   try {
     const removing = await remove([victim], {}, slow)
     await reached(slow, removing, 45)
-    assert.equal(refusal(await ofOneCopy('too-late', { affinityHostExtId: victim })), '409 CLUSTER_BUSY')
     const [drive] = slow.drivers.hardware.drivesOf(victim)
-    assert.equal(refusal(await ask('add-disk', { serialNumber: drive?.serialNumber }, slow)), '409 CLUSTER_BUSY')
+    for (const refused of [
+      await ofOneCopy('too-late', { affinityHostExtId: victim }),
+      await ask('add-disk', { serialNumber: drive?.serialNumber }, slow),
+      await slow.call('POST', `${operations}/hosts/${victim}/$actions/exit-host-maintenance`, {
+        body: {},
+        requestId: randomUUID(),
+      }),
+    ]) {
+      assert.equal(refusal(refused), '409 CLUSTER_BUSY')
+      assert.equal(refused.errors?.[0]?.argumentsMap?.['taskExtId'], removing.data.extId)
+    }
     const made: any[] = []
     for (const name of ['one', 'two', 'three', 'four']) {
       const task = await driven(slow, slow.task(await ofOneCopy(name)))
