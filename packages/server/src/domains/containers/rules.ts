@@ -104,7 +104,7 @@ export async function containerRefusals(ctx: Asking, rules: ContainerRules): Pro
     faults.push(notFound('host of this cluster', container.affinityHostExtId, 'affinityHostExtId'))
   }
   if (host !== undefined && isLeaving(host) && stored?.affinityHostExtId !== host.extId)
-    faults.push(clusterLosesHost(cluster))
+    faults.push(await clusterLosesHost(ctx.store, cluster))
   const needed = hostsForErasureCoding[copies]
   if (container.erasureCode === 'ON' && needed !== undefined && hosts.length < needed) {
     faults.push(

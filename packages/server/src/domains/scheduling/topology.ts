@@ -1,21 +1,8 @@
 /** One change of the hosts or drives of a cluster at a time. Source: behaviour clustermgmt.md 1.1 (topology lock). */
-import { arrayOf, boolean, optional, resource, uuid } from '@hyperplane/contract'
-import { Task } from '@hyperplane/contract/platform/task'
 import { ApiError } from '../../core/api-error.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
+import { lockHolder, runningOf, TopologyLock } from '../storage-space/topology-lock.ts'
 import { HostMaintenance } from './host-maintenance.ts'
-
-/** Has the id of the cluster. Tasks that have ended hold nothing, so that none needs to release the lock. */
-export const TopologyLock = resource('internal.v1.clustermgmt.TopologyLock', {
-  fields: {
-    taskExtIds: arrayOf(uuid()),
-    /** Tasks that change the same host share the lock. */
-    sharedByHostExtId: optional(uuid()),
-    /** The cluster is being destroyed: nothing of it changes any more. */
-    isDestruction: optional(boolean()),
-  },
-  ofCluster: { by: 'extId' },
-})
 
 interface Sharing {
   /** Removals of drives of one host run together. */
@@ -32,7 +19,8 @@ export async function requireIdleTopology(
   sharing: Sharing = {},
 ): Promise<void> {
   const taskExtId =
-    (await lockHolder(store, cluster.extId, sharing)) ?? (await maintainer(store, cluster.extId, sharing))
+    (await lockHolder(store, cluster.extId, sharing.sharedByHostExtId)) ??
+    (await maintainer(store, cluster.extId, sharing))
   if (taskExtId !== undefined) throw new ApiError('CLUSTER_BUSY', { name: cluster.name, taskExtId })
 }
 
@@ -63,24 +51,6 @@ export async function lockTopology(
   }
   if (held === undefined) await store.insert(TopologyLock, lock)
   else await store.replace(TopologyLock, lock)
-}
-
-async function lockHolder(
-  store: Reader,
-  clusterExtId: string,
-  { sharedByHostExtId }: Sharing,
-): Promise<string | undefined> {
-  const held = await store.get(TopologyLock, clusterExtId)
-  if (held === undefined) return undefined
-  if (sharedByHostExtId !== undefined && held.sharedByHostExtId === sharedByHostExtId) return undefined
-  return (await runningOf(store, held.taskExtIds))[0]
-}
-
-const ended: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED', 'CANCELED'])
-
-async function runningOf(store: Reader, taskExtIds: readonly string[]): Promise<string[]> {
-  const tasks = await store.getMany(Task, taskExtIds)
-  return tasks.filter(({ status }) => !ended.has(status)).map(({ extId }) => extId)
 }
 
 /** The task that takes a host into maintenance or out of it. */

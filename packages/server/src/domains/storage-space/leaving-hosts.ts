@@ -1,9 +1,16 @@
 /** Source: behaviour clustermgmt.md 1.3 (Remove). */
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../core/api-error.ts'
+import type { Reader } from '../../store/store.ts'
+import { lockHolder } from './topology-lock.ts'
 
 /** A task removes the host from its cluster: nothing new is bound to it. */
 export const isLeaving = ({ nodeStatus = 'NORMAL' }: Pick<Host, 'nodeStatus'>): boolean => nodeStatus !== 'NORMAL'
 
-export const clusterLosesHost = ({ name }: { readonly name: string }): ApiError =>
-  new ApiError('CLUSTER_BUSY', { name, taskExtId: 'that removes the host' })
+/** The task that removes the host holds the lock until it has ended. */
+export async function clusterLosesHost(
+  store: Reader,
+  { extId, name }: { readonly extId: string; readonly name: string },
+): Promise<ApiError> {
+  return new ApiError('CLUSTER_BUSY', { name, taskExtId: (await lockHolder(store, extId)) as string })
+}

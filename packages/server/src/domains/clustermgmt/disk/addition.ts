@@ -34,7 +34,7 @@ export async function startAddition(
   requireReachable(ctx, cluster)
   const drive = await driveWith(ctx, cluster.extId, serialNumber)
   const host = await ctx.store.get(Host, drive.hostExtId)
-  if (host !== undefined && isLeaving(host)) throw clusterLosesHost(cluster)
+  if (host !== undefined && isLeaving(host)) throw await clusterLosesHost(ctx.store, cluster)
   if (drive.fault !== undefined || !ctx.drivers.hardware.isHostUp(drive.hostExtId))
     throw new ApiError('DISK_UNHEALTHY', { serialNumber })
   const disk = await ctx.store.get(Disk, drive.extId)

@@ -13,9 +13,11 @@ import { implement, parentOf, taskAbout, type WriteContext } from '../../context
 import { requireReachable } from '../../registrations/reachability.ts'
 import { requireVcenter } from '../../registrations/vcenter.ts'
 import { beginMaintenance, HostMaintenance } from '../../scheduling/host-maintenance.ts'
-import { requireIdleTopology, TopologyLock } from '../../scheduling/topology.ts'
+import { requireIdleTopology } from '../../scheduling/topology.ts'
 import { isInService, storageHostsOf, storesData } from '../../storage-space/capacity.ts'
 import { currentFaultTolerance } from '../../storage-space/fault-tolerance.ts'
+import { clusterLosesHost, isLeaving } from '../../storage-space/leaving-hosts.ts'
+import { TopologyLock } from '../../storage-space/topology-lock.ts'
 import { enterMaintenance, evacuateHost } from './enter.ts'
 import { enterEsxMaintenance, exitEsxMaintenance, isEsx, requireSignIn, type SignIn, signIn } from './esx.ts'
 import { exitMaintenance, repopulateHost } from './exit.ts'
@@ -116,12 +118,9 @@ async function requireIdle(
   cluster: Cluster,
 ): Promise<EntityOf<typeof HostMaintenance> | undefined> {
   const maintenance = await store.get(HostMaintenance, host.extId)
-  const isLeaving = (host.nodeStatus ?? 'NORMAL') !== 'NORMAL'
-  if (maintenance?.taskExtId !== undefined || isLeaving)
-    throw new ApiError('CLUSTER_BUSY', {
-      name: cluster.name,
-      taskExtId: maintenance?.taskExtId ?? 'that removes the host',
-    })
+  if (maintenance?.taskExtId !== undefined)
+    throw new ApiError('CLUSTER_BUSY', { name: cluster.name, taskExtId: maintenance.taskExtId })
+  if (isLeaving(host)) throw await clusterLosesHost(store, cluster)
   if (!drivers.hardware.isHostUp(host.extId)) throw new ApiError('HOST_UNREACHABLE', { name: host.hostName })
   return maintenance
 }
