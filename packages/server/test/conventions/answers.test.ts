@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { contract } from '@hyperplane/contract'
 import { Image } from '@hyperplane/contract/vmm/content/image'
-import { ids } from '../support/clustermgmt.ts'
+import { seedId } from '../../src/core/ids/named-id.ts'
+import { hostId, ids } from '../support/clustermgmt.ts'
 import { http } from '../support/http.ts'
 import { startApp, type TestApp } from '../support/start-app.ts'
 
@@ -91,6 +92,29 @@ test('a selection answers the selected fields, the id and the type, and links on
     Object.keys((await http(url, `${subnets}${fields}`)).json.data[0]).sort()
   assert.deepEqual(await keys('name'), ['$objectType', 'extId', 'name'])
   assert.deepEqual(await keys('name,%20links'), ['$objectType', 'extId', 'links', 'name'])
+})
+
+test('the self link of statistics, and of a thing below a manager, leads to the same answer', async () => {
+  const end = app.clock.now()
+  const span = `$startTime=${new Date(end - 60_000).toISOString()}&$endTime=${new Date(end).toISOString()}`
+  const manager = seedId('manager/dr-site')
+  const remote = `/api/networking/v4.3/config/clusters/${manager}`
+  const firstOf = async (list: string): Promise<string> => `${list}/${(await http(url, list)).json.data[0].extId}`
+  for (const path of [
+    `/api/clustermgmt/v4.2/stats/clusters/${ids.native}/hosts/${hostId('hp-n01-a')}?${span}`,
+    `/api/clustermgmt/v4.2/config/clusters/${ids.native}/snmp`,
+    `/api/storage/v4.0.a3/config/volume-groups/${(await http(url, '/api/volumes/v4.2/config/volume-groups')).json.data[0].extId}`,
+    await firstOf(`${remote}/remote-subnets`),
+    await firstOf(`${remote}/remote-vpn-connections`),
+    await firstOf(`${remote}/remote-vtep-gateways`),
+  ]) {
+    const { status, json } = await http(url, path)
+    assert.equal(status, 200, path)
+    const [self] = json.data.links ?? []
+    assert.deepEqual([self?.rel, self?.href], ['self', `${url}${path}`])
+  }
+  const [listed] = (await http(url, `${remote}/remote-subnets`)).json.data
+  assert.deepEqual((await http(url, listed.links[0].href.slice(url.length))).json.data, listed)
 })
 
 test('a list reports truncated collections, and the items that hold them', async () => {

@@ -53,11 +53,14 @@ function collectionOf(operation: Operation, namespaces: Namespaces): string | un
 }
 
 /** Does nothing for an entity that has links already. */
-export type LinkSelf = (item: unknown, version: string | undefined) => unknown
+export type LinkSelf = (item: unknown, version: string | undefined, context: AnswerContext) => unknown
 
 /** undefined: entities in this answer carry no link to themselves. */
 export function selfLinks(operation: Operation, namespaces: Namespaces): LinkSelf | undefined {
-  const { resource } = operation
+  const { resource, answer } = operation
+  // Statistics and the like are no entities of a kind: they lead to the request that reads them.
+  if (operation.verb === 'read' && answer?.type === 'object' && answer !== resource?.schema)
+    return answer.fields['links'] === undefined ? undefined : linkRequest
   if (resource === undefined || operation.runs === 'async' || resource.schema.fields['links'] === undefined)
     return undefined
   const getter = namespaces
@@ -72,12 +75,15 @@ export function selfLinks(operation: Operation, namespaces: Namespaces): LinkSel
   const namesWorld = pieces.some((piece, index) => index % 2 === 1 && piece === 'worldName')
   if (namesWorld) return undefined
   const variables = pieces.filter((_, index) => index % 2 === 1)
-  return (item, version) => {
+  const template = `/${operation.namespace}/version${operation.path}`.split('/')
+  return (item, version, { path }) => {
     if (!isObject(item) || typeof item['extId'] !== 'string' || item['links'] !== undefined) return item
+    const segments = path.split('/')
     let href = `/${operation.namespace}/${version}${pieces[0]}`
     for (const [index, name] of variables.entries()) {
       const isOwn = index === variables.length - 1 && name !== parentParameter
-      const value = isOwn ? item['extId'] : name === parentParameter ? valueAt(item, parentSteps) : item[name]
+      const stored = isOwn ? item['extId'] : name === parentParameter ? valueAt(item, parentSteps) : item[name]
+      const value = stored ?? segments[template.indexOf(`{${name}}`)]
       // `$select` may leave out the parent.
       if (value === undefined) return item
       href += `${value}${pieces[2 * index + 2]}`
@@ -85,6 +91,11 @@ export function selfLinks(operation: Operation, namespaces: Namespaces): LinkSel
     return { ...item, links: [{ href, rel: 'self' }] }
   }
 }
+
+const linkRequest: LinkSelf = (item, _, context) =>
+  !isObject(item) || item['links'] !== undefined
+    ? item
+    : { ...item, links: [{ href: hrefOf(context, context.query), rel: 'self' }] }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null

@@ -8,7 +8,7 @@ import type { AnswerContext } from './answer-context.ts'
 import { answerShape } from './answer-shape.ts'
 import { cachedBodies } from './cached-bodies.ts'
 import { addDeprecation } from './deprecation.ts'
-import { type LinkSelf, linksOf, selectsLinks, selfLinks } from './links.ts'
+import { hrefOf, type LinkSelf, linksOf, selectsLinks, selfLinks } from './links.ts'
 import { renderedTexts } from './rendered-texts.ts'
 import { type EnvelopeText, envelopeText } from './text.ts'
 
@@ -108,16 +108,18 @@ function contentOf(
   { name, shape, render, linkSelf }: Form,
   { data, version }: Reply,
   operation: Operation,
-  { profile, query, origin }: AnswerContext,
+  context: AnswerContext,
 ): readonly [data: string | undefined, discriminator: string | undefined] {
+  const { profile, query, origin } = context
   if (data === undefined || shape === undefined || render === undefined) return [undefined, 'EMPTY']
   // For most operations, public clients expect no `data` rather than an empty list.
   if (Array.isArray(data) && data.length === 0)
     return [profile === 'spec' || operation.showsEmptyList === true ? '[]' : undefined, undefined]
   const isLinked = linkSelf !== undefined && selectsLinks(query)
-  const key = `${name} ${origin}${isLinked ? '' : ' unlinked'}`
+  const link = operation.verb === 'read' ? hrefOf(context, query) : origin
+  const key = `${name} ${isLinked ? link : `${origin} unlinked`}`
   const text = (item: unknown): string =>
-    renderedTexts.of(item, key, () => render(isLinked ? linkSelf(item, version) : item, origin))
+    renderedTexts.of(item, key, () => render(isLinked ? linkSelf(item, version, context) : item, origin))
   const discriminator = profile === 'public' ? discriminatorOf(shape, data, 'public') : undefined
   if (shape.type !== 'list') return [text(data), discriminator]
   return [`[${(data as readonly unknown[]).map(text).join(',')}]`, discriminator]
