@@ -13,14 +13,16 @@ export interface SampledBucket<S> extends Bucket {
   readonly mean: S | undefined
 }
 
-/** The event loop gets a turn before each bucket. */
+/** After so many buckets the event loop gets a turn. */
+const bucketsInTurn = 50
+
 export async function sampledBuckets<S extends object>(
   buckets: readonly Bucket[],
   sumsAt: (times: readonly number[]) => readonly S[],
 ): Promise<readonly SampledBucket<S>[]> {
   const sampled: SampledBucket<S>[] = []
-  for (const bucket of buckets) {
-    await new Promise(setImmediate)
+  for (const [index, bucket] of buckets.entries()) {
+    if (index % bucketsInTurn === 0) await new Promise(setImmediate)
     const sums = sumsAt(bucket.times.map((time) => time * 1000))
     sampled.push({ ...bucket, sums, mean: meanOfSums(sums) })
   }
@@ -33,23 +35,27 @@ export function figureSeries<S>(
   figure: (sums: S) => number,
   type: StatType,
 ): TimeValue[] {
-  return buckets.flatMap(({ timestamp, sums, mean, weight }): TimeValue[] => {
-    const last = sums.at(-1)
-    if (last === undefined || mean === undefined) return []
-    if (type === 'AVG') return [{ timestamp, value: figure(mean) }]
-    if (type === 'LAST') return [{ timestamp, value: figure(last) }]
+  const valueIn = ({ sums, mean, weight }: SampledBucket<S>): number => {
+    if (type === 'AVG') return figure(mean as S)
+    if (type === 'LAST') return figure(sums.at(-1) as S)
     const each = sums.map((one) => ({ value: figure(one) }))
-    return [{ timestamp, value: folded(type, each, weight)?.['value'] as number }]
-  })
+    return folded(type, each, weight)?.['value'] as number
+  }
+  return buckets
+    .filter(({ mean }) => mean !== undefined)
+    .map((bucket) => ({ timestamp: bucket.timestamp, value: valueIn(bucket) }))
 }
 
 export function meanOfSums<S extends object>(sums: readonly S[]): S | undefined {
   if (sums.length < 2) return sums[0]
   const all = sums as readonly Readonly<Record<string, number>>[]
-  const names = Object.keys(all[0] as object)
-  return Object.fromEntries(
-    names.map((name) => [name, Math.round(all.reduce((sum, each) => sum + (each[name] as number), 0) / all.length)]),
-  ) as S
+  const mean: Record<string, number> = {}
+  for (const name of Object.keys(all[0] as object)) {
+    let sum = 0
+    for (const each of all) sum += each[name] as number
+    mean[name] = Math.round(sum / all.length)
+  }
+  return mean as S
 }
 
 /** Milliseconds since 1970, ascending. */

@@ -165,15 +165,12 @@ async function sample(
   const times = [...new Set([...bucketTimes, ...slots.flatMap(timesOfSlot)])].sort((a, b) => a - b)
   const usesStorage = names.some((name) => storageFigures.has(name))
   const storageAt = usesStorage ? await storageOfHosts(ctx, cluster.extId, hosts, bucketTimes) : () => noStorage
+  const stateAt = (time: number) => ({ ...storageAt(time), health: healthAt(time) })
   const subjects = await subjectsOf(ctx, cluster.extId)
   const blocks = await blocksOfCluster(ctx, cluster.extId)
-  const sums = await sumsOfHosts(ctx.drivers.telemetry, hosts, { subjects, blocks }, times, storageAt)
+  const sums = await sumsOfHosts(ctx.drivers.telemetry, hosts, { subjects, blocks }, times, stateAt)
   const at = new Map(times.map((time, index) => [time, sums[index]]))
-  const sumsAt = (some: readonly number[]): HostSample[] =>
-    some.flatMap((time) => {
-      const found = at.get(time)
-      return found === undefined ? [] : { ...found, health: healthAt(time) }
-    })
+  const sumsAt = (some: readonly number[]): HostSample[] => some.flatMap((time) => at.get(time) ?? [])
   return {
     buckets: await sampledBuckets(buckets, sumsAt),
     slots: new Map(slots.map((slot) => [slot, meanOfSums(sumsAt(timesOfSlot(slot)))])),
@@ -212,9 +209,10 @@ const boundSeries = (buckets: readonly SampledBucket<HostSample>[], bounds: Boun
 /** Hours since 1970; a point belongs to the hour in which its interval ends. */
 const slotOf = (second: number): number => Math.ceil((second * 1000) / hourMillis) - 1
 const daysBefore = (slot: number): number[] => Array.from({ length: daysOfBounds }, (_, day) => slot - 24 * (day + 1))
-const slotsBefore = (buckets: readonly Bucket[]): number[] => [
-  ...new Set(buckets.flatMap(({ at }) => daysBefore(slotOf(at)))),
-]
+const slotsBefore = (buckets: readonly Bucket[]): number[] => {
+  const slots = new Set(buckets.map(({ at }) => slotOf(at)))
+  return [...new Set([...slots].flatMap(daysBefore))]
+}
 /** A reading in each half of the hour; milliseconds since 1970. */
 const timesOfSlot = (slot: number): number[] => [
   slot * hourMillis + hourMillis / 4,

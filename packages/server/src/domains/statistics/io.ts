@@ -40,22 +40,25 @@ export function ioOf(disk: DiskReading): Io {
   }
 }
 
-export const sumOf = (parts: readonly Io[]): Io =>
-  parts.length === 1
-    ? (parts[0] as Io)
-    : parts.reduce(
-        (sum, part) => ({
-          readIops: sum.readIops + part.readIops,
-          writeIops: sum.writeIops + part.writeIops,
-          readKbps: sum.readKbps + part.readKbps,
-          writeKbps: sum.writeKbps + part.writeKbps,
-          readWait: sum.readWait + part.readWait,
-          writeWait: sum.writeWait + part.writeWait,
-          randomIo: sum.randomIo + part.randomIo,
-          randomReadIo: sum.randomReadIo + part.randomReadIo,
-        }),
-        noIo,
-      )
+export type IoSum = { -readonly [Figure in keyof Io]: number }
+
+export function addIo(sum: IoSum, part: Io): void {
+  sum.readIops += part.readIops
+  sum.writeIops += part.writeIops
+  sum.readKbps += part.readKbps
+  sum.writeKbps += part.writeKbps
+  sum.readWait += part.readWait
+  sum.writeWait += part.writeWait
+  sum.randomIo += part.randomIo
+  sum.randomReadIo += part.randomReadIo
+}
+
+export function sumOf(parts: readonly Io[]): Io {
+  if (parts.length === 1) return parts[0] as Io
+  const sum = { ...noIo }
+  for (const part of parts) addIo(sum, part)
+  return sum
+}
 
 export function meanOf(parts: readonly Io[]): Io {
   if (parts.length === 1) return parts[0] as Io

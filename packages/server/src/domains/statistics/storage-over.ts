@@ -96,17 +96,19 @@ const joined = (sum: Ends | undefined, one: Ends): Ends =>
 
 /** @param share of the span that has passed */
 function sumsAt({ old, young }: Span, time: number, share: number): ReadonlyMap<string, DataSums> {
-  const ends = new Map(old)
-  for (const { containerExtId, from, before, after } of young)
-    if (from < time) ends.set(containerExtId, joined(ends.get(containerExtId), { before, after }))
-  return new Map(
-    [...ends].map(([containerExtId, { before, after }]) => [containerExtId, between(before, after, share)]),
-  )
+  const begun = young.filter(({ from }) => from < time)
+  const ends = begun.length === 0 ? old : new Map(old)
+  for (const { containerExtId, before, after } of begun)
+    (ends as Map<string, Ends>).set(containerExtId, joined(ends.get(containerExtId), { before, after }))
+  const sums = new Map<string, DataSums>()
+  for (const [containerExtId, { before, after }] of ends) sums.set(containerExtId, between(before, after, share))
+  return sums
 }
 
+const figures = Object.keys(noData) as (keyof DataSums)[]
+
 function between(before: DataSums, after: DataSums, share: number): DataSums {
-  const names = Object.keys(before) as (keyof DataSums)[]
-  return Object.fromEntries(
-    names.map((name) => [name, Math.round(before[name] + (after[name] - before[name]) * share)]),
-  ) as unknown as DataSums
+  const sums = { ...noData } as { -readonly [Figure in keyof DataSums]: number }
+  for (const figure of figures) sums[figure] = Math.round(before[figure] + (after[figure] - before[figure]) * share)
+  return sums
 }

@@ -16,6 +16,8 @@ const oversizedBelow = { cpu: 0.25 * million, memory: 0.5 * million }
 const hours = 24
 /** VMs with fewer readings are not counted. */
 const fewestReadings = 12
+/** After so many VMs the event loop gets a turn. */
+const vmsInTurn = 50
 
 export async function inefficientVms(
   ctx: { readonly store: Reader; readonly clock: Clock; readonly drivers: Pick<Drivers, 'telemetry'> },
@@ -26,7 +28,8 @@ export async function inefficientVms(
   const newest = Math.floor(ctx.clock.now() / grid) * grid
   const times = Array.from({ length: hours }, (_, index) => newest - (hours - 1 - index) * 60 * 60 * 1000)
   let count = 0
-  for (const { vm } of await nativeSubjects(ctx, await ctx.store.find(Vm, { filter }))) {
+  for (const [index, { vm }] of (await nativeSubjects(ctx, await ctx.store.find(Vm, { filter }))).entries()) {
+    if (index % vmsInTurn === 0) await new Promise(setImmediate)
     const readings = (await ctx.drivers.telemetry.read(vm, times)).filter((reading) => reading !== undefined)
     if (isInefficient(readings)) count++
   }
