@@ -31,14 +31,19 @@ export interface Answer {
 /** Answers of one connection, one after another. */
 export class Connection {
   readonly #socket: TLSSocket
-  #buffer: Buffer = Buffer.alloc(0)
+  #chunks: Buffer[] = []
+  #received = 0
+  /** Bytes that the answer has at least. */
+  #expected = 0
   #waiting: ((answer: Answer) => void) | undefined
 
   private constructor(socket: TLSSocket) {
     this.#socket = socket
     socket.on('data', (chunk) => {
-      this.#buffer = this.#buffer.length === 0 ? chunk : Buffer.concat([this.#buffer, chunk])
-      this.#deliver()
+      this.#chunks.push(chunk)
+      this.#received += chunk.length
+      // Joined once: after each chunk, this process would cost more than the server for an answer of several megabytes.
+      if (this.#received >= this.#expected) this.#deliver(Buffer.concat(this.#chunks))
     })
     // Servers close idle connections: the next request then gets the status 0.
     for (const event of ['error', 'close'])
@@ -67,18 +72,22 @@ export class Connection {
     this.#socket.destroy()
   }
 
-  #deliver(): void {
-    const end = this.#buffer.indexOf('\r\n\r\n')
+  #deliver(received: Buffer): void {
+    this.#chunks = [received]
+    const end = received.indexOf('\r\n\r\n')
     if (end < 0) return
-    const head = this.#buffer.toString('latin1', 0, end)
+    const head = received.toString('latin1', 0, end)
     const status = Number(head.slice(9, 12))
     const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
     if (Number.isNaN(status) || (length === undefined && status !== 204))
       throw new Error(`an answer that is not understood: ${head}`)
     const after = end + 4 + Number(length ?? 0)
-    if (this.#buffer.length < after) return
-    const body = this.#buffer.subarray(end + 4, after)
-    this.#buffer = this.#buffer.subarray(after)
+    this.#expected = after
+    if (received.length < after) return
+    const body = received.subarray(end + 4, after)
+    this.#chunks = [received.subarray(after)]
+    this.#received = received.length - after
+    this.#expected = 0
     this.#answer({ status, head, body })
   }
 
