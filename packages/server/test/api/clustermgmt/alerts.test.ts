@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
-import { type Alert, OpenAlert } from '../../../src/domains/clustermgmt/alerts/alert.ts'
+import { type Alert, ClosedAlert, OpenAlert } from '../../../src/domains/clustermgmt/alerts/alert.ts'
 import { advance, clustermgmt, hostId, ids, putFresh, setFault } from '../../support/clustermgmt.ts'
 import { happen, startQuietDemo } from '../../support/events.ts'
 import { startApp, type TestApp } from '../../support/start-app.ts'
@@ -133,6 +133,29 @@ test('usage that moves around the limit does not close the alert: 12 % must be f
   assert.deepEqual(await fill(89), ['STORAGE_CONTAINER_LOW'])
   assert.deepEqual(await openAlerts(), [alert])
   assert.deepEqual(await fill(80), [])
+})
+
+test('a closed alert is kept for the 90 days of statistics, until a later one closes', async () => {
+  const at = await startQuietDemo()
+  const closedAfter = async (minutes: number): Promise<string[]> => {
+    await advance(at, minutes)
+    await setFault(at, hostId('hp-n01-c'), { isDown: true })
+    await advance(at, 1)
+    await setFault(at, hostId('hp-n01-c'))
+    await advance(at, 1)
+    const closed = await at.store.findWhere(ClosedAlert, { clusterExtId: ids.native })
+    return closed.filter(({ type }) => type === 'HOST_FAILED').map(({ closedAt }) => closedAt)
+  }
+  try {
+    const first = await closedAfter(0)
+    assert.equal(first.length, 1)
+    const second = await closedAfter(90 * 24 * 60 - 10)
+    assert.deepEqual([second.length, second[0]], [2, first[0]])
+    const third = await closedAfter(10)
+    assert.deepEqual([third.length, third[0]], [2, second[1]])
+  } finally {
+    await at.close()
+  }
 })
 
 test('an alert that is open when the service stops is the same one after the start, and closes while it is down', async () => {

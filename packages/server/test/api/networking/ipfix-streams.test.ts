@@ -1,7 +1,9 @@
 /** IPFIX over TCP and TLS. Source: behaviour networking.md 1.17; RFC 7011, 10.4. */
 import assert from 'node:assert/strict'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after, afterEach, before, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { flowMessages } from '../../../src/core/flow-counts.ts'
 import { createFlowCollectors } from '../../../src/drivers/flow-collectors.ts'
 import { ipfixMessages } from '../../../src/drivers/ipfix.ts'
@@ -46,6 +48,26 @@ async function startSilentServer() {
     async close() {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+/** Its thread accepts nothing, and its queue is full: the kernel answers no further request for a connection. */
+async function startUnreachableServer() {
+  const work = `const { parentPort } = require('node:worker_threads')
+    const server = require('node:net').createServer()
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    })`
+  const worker = new Worker(work, { eval: true })
+  const port = await new Promise<number>((resolve) => worker.once('message', resolve))
+  const queued = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => undefined))
+  await Promise.all(queued.slice(0, 2).map((socket) => once(socket, 'connect')))
+  return {
+    port,
+    async close() {
+      for (const socket of queued) socket.destroy()
+      await worker.terminate()
     },
   }
 }
@@ -97,6 +119,33 @@ test('a collector that refuses connections is asked again after 1 s, and then af
   assert.equal((await back.settled()).length, 1)
   collectors.close()
   await back.close()
+})
+
+test('a collector whose port answers nothing loses its messages after 5 s, and is asked again 1 s later', async (t) => {
+  const server = await startUnreachableServer()
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let now = 0
+  const collectors = createFlowCollectors(everywhere, () => now)
+  const to = { address: '127.0.0.1', port: server.port, protocol: 'TCP' } as const
+  const before = { ...flowMessages }
+  const lost = (): number => flowMessages.lost - before.lost
+  collectors.send(to, message)
+  for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate)
+  t.mock.timers.tick(4999)
+  await new Promise(setImmediate)
+  assert.equal(lost(), 0)
+  t.mock.timers.tick(1)
+  t.mock.timers.reset()
+  await until(() => lost() === 1)
+  now = 999
+  collectors.send(to, message)
+  assert.equal(lost(), 2)
+  now = 1000
+  collectors.send(to, message)
+  assert.deepEqual([lost(), flowMessages.sent], [2, before.sent])
+  collectors.close()
+  await until(() => lost() === 3)
+  await server.close()
 })
 
 test('TLS needs a certificate of a known authority for the address of the collector', async () => {
