@@ -1,5 +1,6 @@
 /** Source: decision answers-are-kept-for-clients-that-poll. */
 import { LRUCache } from 'lru-cache'
+import { hashOf, ReadBefore } from '../../store/read-before.ts'
 import type { Store } from '../../store/store.ts'
 import type { Caller } from '../caller.ts'
 import type { Trace } from '../recording/trace.ts'
@@ -7,7 +8,6 @@ import type { ApiRequest, Outcome } from './request.ts'
 
 /** Entities in all kept answers. */
 const maximumEntities = 2000
-const maximumTexts = 2000
 
 interface KeptRead {
   readonly caller: Caller
@@ -22,7 +22,8 @@ export const keptReadCounts = { hits: 0, misses: 0 }
 export class KeptReads {
   readonly #store: Pick<Store, 'transactions'>
   readonly #kept = new LRUCache<string, KeptRead>({ maxSize: maximumEntities, sizeCalculation: sizeOf })
-  readonly #askedOnce = new Set<string>()
+  /** A client that walks through all pages of a long list keeps none of them. */
+  readonly #readBefore = new ReadBefore(maximumEntities)
   #transactions = 0
 
   constructor(store: Pick<Store, 'transactions'>) {
@@ -56,18 +57,16 @@ export class KeptReads {
   keep(key: string, begun: number, read: KeptRead): void {
     this.#dropOld()
     if (begun !== this.#transactions) return
-    if (this.#askedOnce.has(key)) {
-      // Texts and bodies of frozen entities are kept too.
-      for (const entity of entitiesOf(read)) Object.freeze(entity)
-      this.#kept.set(key, read)
-    } else if (this.#askedOnce.size < maximumTexts) this.#askedOnce.add(key)
+    if (!this.#readBefore.note(hashOf(key), sizeOf(read))) return
+    // Texts and bodies of frozen entities are kept too.
+    for (const entity of entitiesOf(read)) Object.freeze(entity)
+    this.#kept.set(key, read)
   }
 
   #dropOld(): void {
     if (this.#transactions === this.#store.transactions) return
     this.#transactions = this.#store.transactions
     this.#kept.clear()
-    this.#askedOnce.clear()
   }
 }
 
