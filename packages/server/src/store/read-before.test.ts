@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hashOf, ReadBefore } from '../read-before.ts'
+import { hashOf, ReadBefore } from './read-before.ts'
 
 test('a text counts as read before from its second read on', () => {
   const before = new ReadBefore(100)
