@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { Task } from '@hyperplane/contract/platform/task'
 import { seedId } from '../../../src/core/ids/named-id.ts'
+import { interiorRoutes, type OfferedRoute } from '../../../src/drivers/simulated/bgp-router.ts'
 import { setTunnelFault, tunnelFacts } from '../../../src/drivers/simulated/vpn-state.ts'
 import { hostOfAppliance } from '../../kinds/networking/gateway.ts'
 import { happen } from '../../support/events.ts'
@@ -444,7 +445,9 @@ test('prefixes of the iBGP peers and OSPF area of the remote site are learned as
   const ofArea = await added(area('0.0.0.3'))
   assert.ok(ofArea.every(isInterior))
   assert.notDeepEqual(await added(area('0.0.0.4')), ofArea)
-  const all = { ...peers('10.16.0.2', '10.16.0.1'), ...area('0.0.0.3'), localPrefixList: [prefix('10.88.0.0/16')] }
+  const [shared = ''] = ofPeer
+  const localPrefixList = ['10.88.0.0/16', '10.88.0.0/16', shared].map(prefix)
+  const all = { ...peers('10.16.0.2', '10.16.0.1'), ...area('0.0.0.3'), localPrefixList }
   const expected = new Set(['10.88.0.0/16', ...ofOther, ...ofPeer, ...ofArea])
   assert.deepEqual((await added(all)).sort(), [...expected].sort())
   assert.deepEqual(await advertisedBy(path), advertised, 'what one side announces is no matter of the other')
@@ -468,6 +471,25 @@ test('prefixes inside the local site are announced over its tunnels, but not to 
   assert.deepEqual((await advertisedBy(path)).toSorted(), [...first, ...inside.slice(1)].sort())
   await changed(app, localGateway, { services: localVpn({ asn: 65010 }) })
   assert.deepEqual(await advertisedBy(path), first)
+})
+
+test('prefixes that passed the AS of the local gateway on their way into the remote site are not learned', async () => {
+  const [address, asn] = ['198.51.100.21', 65053] as const
+  const offered = interiorRoutes({ protocol: 'IBGP', address: '10.21.0.1' }, asn)
+  const isSound = ({ nexthop, prefix }: OfferedRoute): boolean => nexthop === '10.21.0.1' && !/\/(0|32)$/.test(prefix)
+  const passed = offered.find((route) => isSound(route) && route.autonomousSystemPath.some((each) => each !== asn))!
+  const [through] = passed.autonomousSystemPath
+  const remote = await aRemoteVpn(app, address, asn)
+  await changed(app, `${gateways}/${remote}`, siteOf(address, asn, peers('10.21.0.1')))
+  const first = await anUp({}, remote)
+  assert.ok((await learnedBy(first)).includes(passed.prefix))
+  await removed(app, first)
+  await changed(app, localGateway, { services: localVpn({ asn: through }) })
+  const second = await anUp({}, remote)
+  const learned = await learnedBy(second)
+  assert.ok(learned.some(isInterior) && !learned.includes(passed.prefix))
+  await removed(app, second)
+  await changed(app, localGateway, { services: localVpn({ asn: 65010 }) })
 })
 
 test('what overlaps networks of the VPC is neither learned from inside the local site nor from the remote one', async () => {
