@@ -35,6 +35,7 @@ export type GatewayService =
         readonly password?: string
         readonly redistributesRoutes: boolean
       }
+      readonly interior?: InteriorRouting
     }
   | {
       readonly type: 'VTEP'
@@ -44,6 +45,24 @@ export type GatewayService =
       /** The VPC, or the subnet or VLAN of its interface. */
       readonly network?: string
     }
+
+/** How the gateway speaks with the routers of its own site. */
+export interface InteriorRouting {
+  readonly ibgpPeers: readonly IbgpPeer[]
+  readonly ospf?: {
+    readonly areaId: string
+    readonly authentication?: 'PLAIN_TEXT' | 'MD5'
+    readonly password?: string
+  }
+}
+
+export interface IbgpPeer {
+  readonly address: string
+  readonly autonomousSystemNumber?: number
+  readonly password?: string
+  /** Whether the gateway passes on to it what it learns over tunnels. */
+  readonly redistributesRoutes: boolean
+}
 
 export interface GatewayView {
   readonly isUp: boolean

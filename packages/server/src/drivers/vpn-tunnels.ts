@@ -74,8 +74,17 @@ export interface TunnelSpeaker {
   readonly password?: string
   /** CIDR texts of its site, which it advertises. */
   readonly sitePrefixes: readonly string[]
+  /** It advertises what it accepts from them, too. Absent: none. */
+  readonly interiorRouters?: readonly InteriorRouter[]
   /** Whether it advertises routes that it learned elsewhere, too. */
   readonly redistributesRoutes: boolean
+}
+
+/** A router inside the site of a gateway. */
+export interface InteriorRouter {
+  readonly protocol: 'IBGP' | 'OSPF'
+  /** OSPF: the id of the area, which is written as an address and stands for all its routers. */
+  readonly address: string
 }
 
 export interface TunnelView {

@@ -102,6 +102,24 @@ test('every kind with a secret is filtered', () => {
   for (const each of tables.values()) if (each.secrets.length > 0) assert.ok(holdsLeftOut(each), each.resource.kind)
 })
 
+test('passwords of routing protocols are left out of gateways, and those of each peer', () => {
+  const leftOut = new LeftOut()
+  const interior = { ibgpPeers: [{ address: 'a', password: sealed }, { address: 'b' }], ospf: { password: sealed } }
+  const service: any = { bgp: { passwordDigest: 'old' }, interior: structuredClone(interior) }
+  leaveOutOfFact('fabric.gateway', { service }, leftOut)
+  assert.deepEqual(putBackInFact('fabric.gateway', 'g', { service }, standIns), {
+    service: { bgp: {}, interior: { ibgpPeers: [{ address: 'a' }, { address: 'b' }], ospf: {} } },
+  })
+  const peerIgpConfig: any = { ibgpConfigList: interior.ibgpPeers, ospfConfig: interior.ospf }
+  const entity = { extId: 'g', services: { remoteVpnService: { peerIgpConfig } } }
+  leaveOutOfEntity(table('Gateway'), entity, leftOut)
+  assert.doesNotMatch(JSON.stringify(entity), /sealed/)
+  assert.equal(
+    leftOut.all().reduce((sum, { count }) => sum + count, 0),
+    5,
+  )
+})
+
 test('digests in settings of clusters, and sealed secrets of those that are not registered, are left out', () => {
   const leftOut = new LeftOut()
   const settings = { settings: { SMTP: { server: { password: { digest: 'x' }, port: 25 } } } }

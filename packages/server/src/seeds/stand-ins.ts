@@ -182,7 +182,11 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
     },
   ],
   'fabric.bgp-peer': [{ path: ['passwordDigest'], what: 'passwords of BGP', instead: notThere }],
-  'fabric.gateway': [{ path: ['service', 'bgp', 'passwordDigest'], what: 'passwords of BGP', instead: notThere }],
+  'fabric.gateway': [
+    { path: ['service', 'bgp', 'passwordDigest'], what: 'passwords of BGP', instead: notThere },
+    { path: ['service', 'interior', 'ibgpPeers', 'password'], what: 'passwords of iBGP', instead: notThere },
+    { path: ['service', 'interior', 'ospf', 'password'], what: 'passwords of OSPF', instead: notThere },
+  ],
   'fabric.vpn-tunnel': [
     {
       path: ['security', 'keyDigest'],

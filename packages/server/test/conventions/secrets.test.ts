@@ -120,14 +120,26 @@ async function made(...given: Parameters<typeof send>): Promise<string> {
 
 const sources = '/platform/v4.3/management/restore-sources'
 const gateways = '/networking/v4.3/config/gateways'
-const vpnServices = (password?: string): object => ({
+const vpnServices = (hasSecrets = false): object => ({
   services: {
     $objectType: 'networking.v4.config.RemoteNetworkServices',
-    remoteVpnService: {
-      serviceAddress: { ipv4: { value: '203.0.113.77' } },
-      ebgpConfig: { asn: 65077, ...(password !== undefined && { password }) },
-    },
+    remoteVpnService: { serviceAddress: { ipv4: { value: '203.0.113.77' } }, ...routing(hasSecrets) },
   },
+})
+function routing(hasSecrets: boolean): object {
+  const withPassword = (): object => (hasSecrets ? { password: secret() } : {})
+  return {
+    ebgpConfig: { asn: 65077, ...withPassword() },
+    peerIgpConfig: {
+      ibgpConfigList: [{ peerIp: address, ...withPassword() }],
+      ospfConfig: { areaId: '0.0.0.1', ...(hasSecrets && { authenticationType: 'MD5' }), ...withPassword() },
+    },
+  }
+}
+/** An appliance, which gets the secrets as well. */
+const localVpnServices = (): object => ({
+  deployment: { managementInterface: { subnetReference: seedId('subnet/vlan-100-app') } },
+  services: { $objectType: 'networking.v4.config.LocalNetworkServices', localVpnService: routing(true) },
 })
 const name = (): string => `secretive-${randomUUID().slice(0, 8)}`
 const address = { ipv4: { value: '10.6.6.6' } }
@@ -375,11 +387,14 @@ const stories: Readonly<Record<string, () => Promise<unknown>>> = {
     await made('PUT', own, { ...session, password: secret() }, { tagOf: own })
   },
   'networking.createGateway': async () => {
-    await made('POST', gateways, { name: name(), ...vpnServices(secret()) })
+    await made('POST', gateways, { name: name(), ...vpnServices(true) })
+    await made('POST', gateways, { name: name(), ...localVpnServices() })
   },
   'networking.updateGatewayById': async () => {
     const own = `${gateways}/${await made('POST', gateways, { name: name(), ...vpnServices() })}`
-    await made('PUT', own, { name: name(), ...vpnServices(secret()) }, { tagOf: own })
+    await made('PUT', own, { name: name(), ...vpnServices(true) }, { tagOf: own })
+    const local = `${gateways}/${await made('POST', gateways, { name: name(), ...localVpnServices() })}`
+    await made('PUT', local, { name: name(), ...localVpnServices() }, { tagOf: local })
   },
   'networking.createVpnConnection': async () => {
     const { path, body, prepare } = creations['networking.createVpnConnection']!

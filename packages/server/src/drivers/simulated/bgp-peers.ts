@@ -1,10 +1,9 @@
 /** Simulated BGP peers. Whether a session is up is a function of its facts and of time. Source: networking.md 1.10. */
 import { drawsFrom } from '../../core/ids/draws.ts'
-import { parseHost, parsePrefix } from '../../core/ip-address.ts'
 import { reasonsToIgnore } from '../bgp-filter.ts'
 import { secretDigest } from '../hardware.ts'
 import type { BgpPeer, BgpPeerView, BgpState, NetworkFabric, ReceivedRoute } from '../network-fabric.ts'
-import { type OfferedRoute, offeredRoutes } from './bgp-router.ts'
+import { type OfferedRoute, offeredRoutes, offerOf } from './bgp-router.ts'
 import { serviceOf } from './gateways.ts'
 import { advertisedOf, surroundingsOf } from './router-surroundings.ts'
 import type { SimulatedWorld } from './world.ts'
@@ -83,10 +82,9 @@ function viewOfPeer(world: SimulatedWorld, sessionExtId: string): BgpPeerView | 
 export function receivedBy(world: SimulatedWorld, peer: BgpPeerFact): readonly ReceivedRoute[] {
   if (stateOfPeer(world, peer).state !== 'Established') return []
   const { originates = [] } = bgpFacts(world).bgpFaults.get(peer.sessionExtId) ?? {}
-  const offers = [...offeredRoutes(peer), ...originated(peer, originates)].flatMap((offered) => {
-    const [prefix, nexthop] = [parsePrefix(offered.prefix), parseHost(offered.nexthop)]
-    return prefix === undefined || nexthop === undefined ? [] : [{ ...offered, prefix, nexthop, text: offered.prefix }]
-  })
+  const offers = [...offeredRoutes(peer), ...originated(peer, originates)].flatMap((offered) =>
+    offerOf({ ...offered, text: offered.prefix }),
+  )
   const { prefixes, externallyRoutable, ports } = surroundingsOf(world, peer.vpcExtId)
   const reasons = reasonsToIgnore(offers, {
     localAsn: peer.local.autonomousSystemNumber,

@@ -2,14 +2,19 @@
 import { drawnFrom } from '../../core/ids/draws.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { GatewayProgram, GatewayService, Gateways } from '../gateways.ts'
-import { secretDigest } from '../hardware.ts'
+import { secretDigest, withDigests } from '../hardware.ts'
 import { isDown } from './hardware-faults.ts'
 import { domainFacts } from './hypervisor/facts.ts'
 import type { SimulatedWorld } from './world.ts'
 
 type ServiceFact =
   | Exclude<GatewayService, { type: 'VPN' }>
-  | { readonly type: 'VPN'; readonly bgp?: Readonly<Record<string, unknown>> }
+  | {
+      readonly type: 'VPN'
+      readonly bgp?: Readonly<Record<string, unknown>>
+      /** With digests instead of passwords. */
+      readonly interior?: object
+    }
 
 type GatewayFact = Omit<GatewayProgram, 'service'> & { readonly service: ServiceFact }
 
@@ -58,11 +63,16 @@ export function createGateways(world: SimulatedWorld, isInstant: boolean): Gatew
 }
 
 function factOf({ service, ...program }: GatewayProgram): GatewayFact {
-  if (service.type !== 'VPN' || service.bgp?.password === undefined) return { ...program, service }
-  const { password, ...bgp } = service.bgp
+  if (service.type !== 'VPN') return { ...program, service }
+  const { interior, bgp: { password, ...bgp } = {} } = service
+  const passwordDigest = password === undefined ? {} : { passwordDigest: secretDigest(program.extId, password) }
   return {
     ...program,
-    service: { type: 'VPN', bgp: { ...bgp, passwordDigest: secretDigest(program.extId, password) } },
+    service: {
+      type: 'VPN',
+      ...(service.bgp !== undefined && { bgp: { ...bgp, ...passwordDigest } }),
+      ...(interior !== undefined && { interior: withDigests(program.extId, interior) }),
+    },
   }
 }
 

@@ -3,6 +3,7 @@ import { drawsFrom } from '../../core/ids/draws.ts'
 import { formatPrefix, type Prefix, parseHost, parsePrefix } from '../../core/ip-address.ts'
 import { maximumPrefixes, type Offer, reasonsToIgnore } from '../bgp-filter.ts'
 import { bgpFacts, receivedBy } from './bgp-peers.ts'
+import { interiorRoutes, offerOf } from './bgp-router.ts'
 import { prefixesOf, surroundingsOf } from './router-surroundings.ts'
 import { bgpConditionOf, type SpeakerFact, type TunnelFact, tunnelFacts } from './vpn-state.ts'
 import type { SimulatedWorld } from './world.ts'
@@ -25,12 +26,12 @@ export function acceptedBy(world: SimulatedWorld, tunnel: TunnelFact): readonly 
   return offers.flatMap(({ prefix }, index) => (reasons[index] === undefined ? [prefix] : []))
 }
 
-/** The subnets of the local side, prefixes of its site, and routes learned elsewhere if the gateway redistributes them. */
+/** The subnets of the local side, networks of its site, and routes learned elsewhere if the gateway redistributes them. */
 export function advertisedBy(world: SimulatedWorld, tunnel: TunnelFact): readonly Prefix[] {
   if (!isBgpUp(world, tunnel)) return []
   const redistributed = tunnel.routing?.bgp?.local.redistributesRoutes === true ? learnedElsewhere(world, tunnel) : []
   const back = new Set(learnedBy(world, tunnel).map(formatPrefix))
-  const site = prefixesIn(tunnel.routing?.bgp?.local)
+  const site = siteOffers(tunnel.routing?.bgp?.local, ownOf(world, tunnel)).map(({ prefix }) => prefix)
   const own = [...subnetsOf(world, tunnel), ...site, ...redistributed]
   const found = new Map(own.map((prefix) => [formatPrefix(prefix), prefix]))
   for (const text of back) found.delete(text)
@@ -52,7 +53,6 @@ const ownOf = (world: SimulatedWorld, tunnel: TunnelFact): readonly Prefix[] => 
   ...(tunnel.vpcExtId === undefined ? [] : surroundingsOf(world, tunnel.vpcExtId).externallyRoutable),
 ]
 
-/** Without default routes, which would draw all traffic of the peer. */
 function learnedElsewhere(world: SimulatedWorld, { connectionExtId, vpcExtId }: TunnelFact): readonly Prefix[] {
   if (vpcExtId === undefined) return []
   const peers = [...bgpFacts(world).bgpPeers.all().values()].filter((peer) => peer.vpcExtId === vpcExtId)
@@ -62,16 +62,38 @@ function learnedElsewhere(world: SimulatedWorld, { connectionExtId, vpcExtId }: 
     ),
   )
   const others = tunnelsOf(world, vpcExtId).filter((other) => other.connectionExtId !== connectionExtId)
-  return [...received, ...others.flatMap((other) => learnedBy(world, other))].filter(({ length }) => length > 0)
+  return [...received, ...others.flatMap((other) => learnedBy(world, other))].filter(
+    (prefix) => !isDefaultRoute(prefix),
+  )
 }
+
+/** It would draw all traffic of the peer. */
+const isDefaultRoute = ({ length }: Prefix): boolean => length === 0
 
 export const tunnelsOf = (world: SimulatedWorld, vpcExtId: string): readonly TunnelFact[] =>
   [...tunnelFacts(world).tunnels.all().values()].filter((tunnel) => tunnel.vpcExtId === vpcExtId)
 
-const prefixesIn = (speaker: SpeakerFact | undefined): readonly Prefix[] =>
-  (speaker?.sitePrefixes ?? []).flatMap((text) => parsePrefix(text) ?? [])
+interface SiteOffer {
+  readonly prefix: Prefix
+  /** Before the site adds its own number. */
+  readonly beyond: readonly number[]
+}
 
-/** Networks of the remote site: those of its configuration, and others that are the same for its address and AS number. */
+/** Listed prefixes, and those that the gateway accepts from routers of its site. @param own networks of the gateway */
+function siteOffers(speaker: SpeakerFact | undefined, own: readonly Prefix[]): readonly SiteOffer[] {
+  if (speaker === undefined) return []
+  const { autonomousSystemNumber: localAsn, interiorRouters = [], sitePrefixes } = speaker
+  const listed = sitePrefixes.flatMap((text) => parsePrefix(text) ?? []).map((prefix) => ({ prefix, beyond: [] }))
+  const learned = interiorRouters.flatMap((router) => {
+    const external = [parsePrefix(`${router.address}/32`)].flatMap((prefix) => prefix ?? [])
+    const offers = interiorRoutes(router, localAsn).flatMap(offerOf)
+    const reasons = reasonsToIgnore(offers, { localAsn, own, external })
+    return offers.filter(({ prefix }, index) => reasons[index] === undefined && !isDefaultRoute(prefix))
+  })
+  return [...listed, ...learned.map(({ prefix, autonomousSystemPath: beyond }) => ({ prefix, beyond }))]
+}
+
+/** Networks of the remote site: those of its configuration, and others that are the same for its address and AS number. Each once. */
 function offersOf({ remote, routing }: TunnelFact): readonly Offer[] {
   const speaker = routing!.bgp!.remote
   const { autonomousSystemNumber, redistributesRoutes } = speaker
@@ -82,10 +104,10 @@ function offersOf({ remote, routing }: TunnelFact): readonly Offer[] {
   const [own, others] = [pick(2, 6), pick(1, 4)]
   const count = redistributesRoutes ? own + others : own
   if (nexthop === undefined) return []
-  const listed = prefixesIn(speaker).map((prefix) => ({
+  const configured = siteOffers(speaker, []).map(({ prefix, beyond }) => ({
     prefix,
     nexthop,
-    autonomousSystemPath: [autonomousSystemNumber],
+    autonomousSystemPath: [autonomousSystemNumber, ...beyond],
   }))
   const drawn = Array.from({ length: count }, (_, index) => index).flatMap((index) => {
     const prefix = parsePrefix(`10.${site}.${8 * index}.0/${pick(21, 26)}`)
@@ -93,5 +115,10 @@ function offersOf({ remote, routing }: TunnelFact): readonly Offer[] {
     if (prefix === undefined) return []
     return [{ prefix, nexthop, autonomousSystemPath: [autonomousSystemNumber, ...beyond] }]
   })
-  return [...listed, ...drawn]
+  const offers = new Map<string, Offer>()
+  for (const offer of [...configured, ...drawn]) {
+    const text = formatPrefix(offer.prefix)
+    if (!offers.has(text)) offers.set(text, offer)
+  }
+  return [...offers.values()]
 }

@@ -146,11 +146,134 @@ test('the services, the placement and the addresses of a body are judged togethe
 })
 
 test('what has no behaviour yet is refused with 501', async () => {
-  const peerIgpConfig = { ospfConfig: { areaId: '0.0.0.0' } }
-  const igp = await create(remoteServices({ remoteVpnService: { serviceAddress: ip('203.0.113.9'), peerIgpConfig } }))
   const cloud = await create({ ...vtep('cloud'), cloudNetworkReference: seedId('nothing') })
-  assert.deepEqual([igp.status, cloud.status], [501, 501])
-  assert.match(igp.errors[0]!.message, /ospfConfig of a peerIgpConfig/)
+  const datastore = await create(vtep('datastore', { deployment: { ...on({}), vcenterDatastoreName: 'nfs-1' } }))
+  assert.deepEqual([cloud.status, datastore.status], [501, 501])
+  assert.match(cloud.errors[0]!.message, /cloudNetworkReference/)
+})
+
+const vpnAt = (address: string, peerIgpConfig: object, ebgpConfig: object = { asn: 65070 }): object =>
+  remoteServices({ remoteVpnService: { serviceAddress: ip(address), ebgpConfig, peerIgpConfig } })
+
+test('all faults of the interior routing of a site are refused together, with their paths', async () => {
+  const path = 'services/remoteVpnService/peerIgpConfig'
+  const ibgpConfigList = [
+    { asn: 65071, peerIp: ip('10.7.0.1') },
+    { asn: 65070, peerIp: ip('10.7.0.1') },
+    { peerIp: ip('224.0.0.5') },
+    { peerIp: { ipv6: { value: 'fd00:7::1' } } },
+    { asn: 65070 },
+  ]
+  const answer = await create(vpnAt('203.0.113.9', { ibgpConfigList, ospfConfig: { authenticationType: 'MD5' } }))
+  assert.deepEqual(refusal(answer), [
+    400,
+    ...['[0]/asn', '[1]/peerIp', '[2]/peerIp', '[3]/peerIp', '[4]/peerIp']
+      .map((place) => `ibgpConfigList${place}`)
+      .concat('ospfConfig/areaId', 'ospfConfig/password')
+      .map((place) => ['NETWORKING-10001', `${path}/${place}`]),
+  ])
+  assert.match(answer.errors[0]!.message, /expected 65070, .* found 65071/)
+  const withoutType = { ospfConfig: { areaId: '0.0.0.1', password: 'ospf-secret-4' } }
+  const unused = await create(vpnAt('203.0.113.9', withoutType))
+  assert.deepEqual(refusal(unused), [400, ['NETWORKING-10001', `${path}/ospfConfig/authenticationType`]])
+  for (const interior of [{ ibgpConfigList: [{ peerIp: ip('10.7.0.1') }] }, { ospfConfig: { areaId: '0.0.0.1' } }])
+    assert.deepEqual(refusal(await create(vpnAt('203.0.113.9', interior, {}))), [
+      400,
+      ['NETWORKING-10001', 'services/remoteVpnService/ebgpConfig/asn'],
+    ])
+})
+
+test('a local gateway refuses faulty interior routing at its own path, and applies what is right', async () => {
+  const asLocal = (peerIgpConfig: object): object =>
+    localServices({ localVpnService: { ebgpConfig: { asn: 65035 }, peerIgpConfig } })
+  const wrong = await create({
+    vpcReference: seedId('vpc/prod'),
+    ...asLocal({ ibgpConfigList: [{ asn: 65036, peerIp: ip('10.7.0.1') }] }),
+  })
+  const path = 'services/localVpnService/peerIgpConfig/ibgpConfigList[0]/asn'
+  assert.deepEqual(refusal(wrong), [400, ['NETWORKING-10001', path]])
+  const ibgpConfigList = [{ peerIp: ip('10.7.0.1'), shouldRedistributeRoutes: true }]
+  const gateway = await made(app, gateways, {
+    name: 'interior',
+    deployment: on({}),
+    ...asLocal({ ibgpConfigList, ospfConfig: { areaId: '0.0.0.01' } }),
+  })
+  const shown = (await read(gateway)).services.localVpnService.peerIgpConfig
+  assert.deepEqual(shown, { ibgpConfigList, ospfConfig: { areaId: '0.0.0.01' } })
+  const { service } = gatewayFacts(app.world).gateways.get(gateway.slice(-36)) as any
+  assert.deepEqual(service.interior, {
+    ibgpPeers: [{ address: '10.7.0.1', autonomousSystemNumber: 65035, redistributesRoutes: true }],
+    ospf: { areaId: '0.0.0.1' },
+  })
+  await removed(app, gateway)
+})
+
+test('passwords of iBGP peers and of OSPF are never shown, and an update keeps those that it leaves out', async () => {
+  const peers = (...configs: [string, string?][]): object[] =>
+    configs.map(([address, password]) => ({
+      peerIp: ip(address),
+      shouldRedistributeRoutes: false,
+      ...(password !== undefined && { password }),
+    }))
+  const services = (ibgpConfigList: object[], ospfConfig: object): object =>
+    localServices({ localVpnService: { ebgpConfig: { asn: 65037 }, peerIgpConfig: { ibgpConfigList, ospfConfig } } })
+  const area = { areaId: '0.0.0.1' }
+  const md5 = { ...area, authenticationType: 'MD5' }
+  const first = peers(['10.7.0.1', 'ibgp-secret-1'], ['10.7.0.2', 'ibgp-secret-2'], ['10.7.0.3'])
+  const path = await made(app, gateways, {
+    name: 'secretive',
+    deployment: on({}),
+    ...services(first, { ...md5, password: 'ospf-secret-1' }),
+  })
+  const digests = (): unknown => {
+    const { interior } = (gatewayFacts(app.world).gateways.get(path.slice(-36)) as any).service
+    const ofPeers = interior.ibgpPeers.map(({ address, password }: any) => [address, password?.digest])
+    return { peers: Object.fromEntries(ofPeers), ospf: interior.ospf.password?.digest }
+  }
+  const before: any = digests()
+  assert.equal(new Set([before.ospf, ...Object.values(before.peers)]).size, 4)
+  assert.ok(before.ospf && before.peers['10.7.0.1'] && before.peers['10.7.0.2'] && !before.peers['10.7.0.3'])
+
+  // The peers are in another order, so that a password must follow the address of its peer.
+  await changed(app, path, services(peers(['10.7.0.3'], ['10.7.0.2'], ['10.7.0.1', 'ibgp-secret-3']), md5))
+  const after: any = digests()
+  assert.deepEqual([after.peers['10.7.0.2'], after.peers['10.7.0.3']], [before.peers['10.7.0.2'], undefined])
+  assert.notEqual(after.peers['10.7.0.1'], before.peers['10.7.0.1'])
+  assert.equal(after.ospf, before.ospf)
+
+  const shown = [await read(path), await app.store.find(Gateway), await app.store.find(Task)]
+  const facts = [...gatewayFacts(app.world).gateways.all().values()]
+  assert.ok(!/(ibgp|ospf)-secret/.test(JSON.stringify([...shown, facts])))
+  assert.ok(!/password/.test(JSON.stringify(await read(path))))
+
+  // Without authentication there is no password, so that authentication needs one again.
+  await changed(app, path, services(peers(['10.7.0.3']), area))
+  assert.deepEqual(digests(), { peers: { '10.7.0.3': undefined }, ospf: undefined })
+  await changed(app, path, services(peers(['10.7.0.1']), area))
+  assert.deepEqual(digests(), { peers: { '10.7.0.1': undefined }, ospf: undefined })
+  assert.deepEqual(refusal(await put(app, path, services(peers(['10.7.0.1']), md5))), [
+    400,
+    ['NETWORKING-10001', 'services/localVpnService/peerIgpConfig/ospfConfig/password'],
+  ])
+  await removed(app, path)
+})
+
+test('a remote gateway keeps the passwords of its interior routing, too', async () => {
+  const ospfConfig = { areaId: '0.0.0.1', authenticationType: 'PLAIN_TEXT' }
+  const igp = (peer: object, area: object): object =>
+    vpnAt('203.0.113.10', { ibgpConfigList: [{ peerIp: ip('10.7.0.1'), ...peer }], ospfConfig: area })
+  const secret = { password: 'interior-secret-9' }
+  const path = await made(app, gateways, { name: 'far', ...igp(secret, { ...ospfConfig, ...secret }) })
+  const stored = async (): Promise<any> => {
+    const { services }: any = await app.store.get(Gateway, path.slice(-36))
+    const { ibgpConfigList, ospfConfig } = services.remoteVpnService.peerIgpConfig
+    return [ibgpConfigList[0].password, ospfConfig.password]
+  }
+  const before = await stored()
+  assert.ok(before.every(({ $sealed }: any) => typeof $sealed === 'string'))
+  await changed(app, path, igp({ shouldRedistributeRoutes: true }, ospfConfig))
+  assert.deepEqual(await stored(), before)
+  await removed(app, path)
 })
 
 test('a VPC has one BGP gateway, and a VPC behind a transit VPC has none', async () => {

@@ -125,6 +125,50 @@ end
   )
 })
 
+test('every configuration has the iBGP peers of the remote site, and filters what those are sent that get no routes', async () => {
+  const { data: connection } = await app.call('GET', own)
+  const gateway = `/networking/v4.3/config/gateways/${connection.remoteGatewayReference}`
+  const { services } = (await app.call('GET', gateway)).data
+  const withPeers = (...ibgpConfigList: object[]): object => ({
+    services: { ...services, remoteVpnService: { ...services.remoteVpnService, peerIgpConfig: { ibgpConfigList } } },
+  })
+  const filter = /prefix-list|-none/
+  const secretive = { peerIp: ip('10.30.0.1'), password: 'ibgp-secret-2', shouldRedistributeRoutes: true }
+  await changed(app, gateway, withPeers(secretive))
+  for (const { name } of await listed()) {
+    const config = await configOf(name)
+    for (const text of ['10.30.0.1', '<IBGP_PASSWORD>']) assert.ok(config.includes(text), `${name} lacks ${text}`)
+    assert.match(config, /next-?hop-?self|next-hop self|export-nexthop use-self/, name)
+    assert.ok(!filter.test(config) && !/secret-2|undefined|\[object/.test(config), `${name} ${config}`)
+  }
+  await changed(app, gateway, withPeers({ peerIp: ip('10.30.0.2') }, { peerIp: ip('10.30.0.3') }))
+  for (const { name } of await listed()) {
+    const config = await configOf(name)
+    for (const text of ['10.30.0.2', '10.30.0.3']) assert.ok(config.includes(text), `${name} lacks ${text}`)
+    assert.match(config, filter, name)
+    assert.ok(!config.includes('<IBGP_PASSWORD>') && !config.includes('10.30.0.1'), name)
+  }
+  const filterName = `vpn-${own.slice(-36, -28)}-none`
+  assert.ok(
+    (await configOf('Cisco IOS XE')).includes(`ip prefix-list ${filterName} seq 5 deny 0.0.0.0/0 le 32
+router bgp 65060
+ neighbor 169.254.7.1 remote-as 65010
+ neighbor 169.254.7.1 password <BGP_PASSWORD>
+ neighbor 10.30.0.2 remote-as 65060
+ neighbor 10.30.0.3 remote-as 65060
+ address-family ipv4
+  neighbor 169.254.7.1 activate
+  neighbor 10.30.0.2 activate
+  neighbor 10.30.0.2 prefix-list ${filterName} out
+  neighbor 10.30.0.3 activate
+  neighbor 10.30.0.3 prefix-list ${filterName} out
+ exit-address-family
+`),
+  )
+  await changed(app, gateway, { services })
+  for (const { name } of await listed()) assert.doesNotMatch(await configOf(name), /10\.30\.0|prefix-list|-none/)
+})
+
 test('an algorithm with built-in integrity has no hash, and the peer of an acceptor initiates', async () => {
   const ipsecConfig = { ikeEncryptionAlgorithm: 'AES256GCM128', ipsecEncryptionAlgorithm: 'AES256GCM128' }
   await changed(app, own, { ipsecConfig, localGatewayRole: 'ACCEPTOR' })

@@ -4,12 +4,13 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { Task } from '@hyperplane/contract/platform/task'
 import { seedId } from '../../../src/core/ids/named-id.ts'
+import { interiorRoutes, type OfferedRoute } from '../../../src/drivers/simulated/bgp-router.ts'
 import { setTunnelFault, tunnelFacts } from '../../../src/drivers/simulated/vpn-state.ts'
 import { hostOfAppliance } from '../../kinds/networking/gateway.ts'
 import { happen } from '../../support/events.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
-import { changed, demoRoutes, ip, made, prefix, put, removed } from '../../support/vpcs.ts'
+import { changed, demoRoutes, demoVpc, ip, made, prefix, put, removed } from '../../support/vpcs.ts'
 import {
   aRemoteVpn,
   connectionTo,
@@ -380,7 +381,6 @@ test('prefixes of the sites are exchanged as their gateways list them, without a
   const gateway = `${gateways}/${remote}`
   await changed(app, gateway, services({ ...there, ebgpConfig: { asn: 65047 } }, 'remoteVpnService', 'Remote'))
   const { advertisedPrefixes, ebgpStatus, learnedPrefixes } = await read(path)
-  const texts = (list: any[]): string[] => list.map(({ ipv4 }) => `${ipv4.ip.value}/${ipv4.prefixLength}`)
   assert.equal(ebgpStatus.state, 'UP')
   assert.ok(texts(advertisedPrefixes).includes('10.77.0.0/16'))
   assert.ok(texts(learnedPrefixes).includes('10.88.0.0/16'))
@@ -392,6 +392,162 @@ test('prefixes of the sites are exchanged as their gateways list them, without a
     ['services/remoteVpnService/ebgpConfig/asn'],
   ])
   await changed(app, localGateway, services({ ebgpConfig: { asn: 65010 } }))
+})
+
+const texts = (list: any[]): string[] => list.map(({ ipv4 }) => `${ipv4.ip.value}/${ipv4.prefixLength}`)
+/** Of the blocks of simulated routers inside sites. */
+const isInterior = (text: string): boolean => /^10\.1[6-9]\d\./.test(text)
+const learnedBy = async (path: string): Promise<string[]> => texts((await read(path)).learnedPrefixes)
+const advertisedBy = async (path: string): Promise<string[]> => texts((await read(path)).advertisedPrefixes)
+const peers = (...addresses: string[]): object => ({
+  ibgpConfigList: addresses.map((address) => ({ peerIp: ip(address) })),
+})
+const area = (areaId: string): object => ({ ospfConfig: { areaId } })
+const siteOf = (address: string, asn: number, peerIgpConfig: object = {}): object => ({
+  services: {
+    $objectType: 'networking.v4.config.RemoteNetworkServices',
+    remoteVpnService: { serviceAddress: ip(address), ebgpConfig: { asn }, peerIgpConfig },
+  },
+})
+const hereWith = (peerIgpConfig: object): object => ({
+  services: {
+    $objectType: 'networking.v4.config.LocalNetworkServices',
+    localVpnService: { ebgpConfig: { asn: 65010 }, peerIgpConfig },
+  },
+})
+
+test('prefixes of the iBGP peers and OSPF area of the remote site are learned as DYNAMIC routes, and follow its configuration', async () => {
+  const [address, asn] = ['198.51.100.16', 65048] as const
+  const remote = await aRemoteVpn(app, address, asn)
+  const gateway = `${gateways}/${remote}`
+  const path = await anUp({}, remote)
+  const [first, advertised] = [await learnedBy(path), await advertisedBy(path)]
+  const change = async (peerIgpConfig: object): Promise<string[]> => {
+    await changed(app, gateway, siteOf(address, asn, peerIgpConfig))
+    const { ebgpStatus } = await read(path)
+    const learned = await learnedBy(path)
+    assert.deepEqual(ebgpStatus, { state: 'UP', message: `Established, ${learned.length} prefixes received` })
+    assert.equal(new Set(learned).size, learned.length)
+    assert.deepEqual((await dynamic()).map(({ name }) => name).sort(), learned.toSorted())
+    return learned
+  }
+  const added = async (peerIgpConfig: object): Promise<string[]> => {
+    const learned = await change(peerIgpConfig)
+    assert.ok(first.every((text) => learned.includes(text)))
+    return learned.filter((text) => !first.includes(text))
+  }
+  const ofPeer = await added(peers('10.16.0.1'))
+  assert.ok(ofPeer.length >= 2 && ofPeer.length <= 16, String(ofPeer))
+  assert.ok(ofPeer.every(isInterior), String(ofPeer))
+  assert.ok(!ofPeer.some((text) => text.endsWith('/32') || text.endsWith('/0')), String(ofPeer))
+  const ofOther = await added(peers('10.16.0.2'))
+  assert.notDeepEqual(ofOther, ofPeer)
+  const ofArea = await added(area('0.0.0.3'))
+  assert.ok(ofArea.every(isInterior))
+  assert.notDeepEqual(await added(area('0.0.0.4')), ofArea)
+  const [shared = ''] = ofPeer
+  const localPrefixList = ['10.88.0.0/16', '10.88.0.0/16', shared].map(prefix)
+  const all = { ...peers('10.16.0.2', '10.16.0.1'), ...area('0.0.0.3'), localPrefixList }
+  const expected = new Set(['10.88.0.0/16', ...ofOther, ...ofPeer, ...ofArea])
+  assert.deepEqual((await added(all)).sort(), [...expected].sort())
+  assert.deepEqual(await advertisedBy(path), advertised, 'what one side announces is no matter of the other')
+  assert.deepEqual(await change({}), first)
+  // The same names give the same prefixes, also in another spelling.
+  assert.deepEqual(await added(area('0.000.00.03')), ofArea)
+})
+
+test('prefixes inside the local site are announced over its tunnels, but not to the peer that announces them', async () => {
+  const [address, asn] = ['198.51.100.17', 65049] as const
+  const remote = await aRemoteVpn(app, address, asn)
+  const path = await anUp({}, remote)
+  const first = await advertisedBy(path)
+  await changed(app, localGateway, hereWith({ ...peers('10.17.0.1'), ...area('0.0.0.0') }))
+  const inside = (await advertisedBy(path)).filter((text) => !first.includes(text))
+  assert.ok(inside.length >= 4 && inside.every(isInterior), String(inside))
+  assert.ok(!(await learnedBy(path)).some(isInterior))
+  const [shared = ''] = inside
+  await changed(app, `${gateways}/${remote}`, siteOf(address, asn, { localPrefixList: [prefix(shared)] }))
+  assert.ok((await learnedBy(path)).includes(shared))
+  assert.deepEqual((await advertisedBy(path)).toSorted(), [...first, ...inside.slice(1)].sort())
+  await changed(app, localGateway, { services: localVpn({ asn: 65010 }) })
+  assert.deepEqual(await advertisedBy(path), first)
+})
+
+test('prefixes that passed the AS of the local gateway on their way into the remote site are not learned', async () => {
+  const [address, asn] = ['198.51.100.21', 65053] as const
+  const offered = interiorRoutes({ protocol: 'IBGP', address: '10.21.0.1' }, asn)
+  const isSound = ({ nexthop, prefix }: OfferedRoute): boolean => nexthop === '10.21.0.1' && !/\/(0|32)$/.test(prefix)
+  const passed = offered.find((route) => isSound(route) && route.autonomousSystemPath.some((each) => each !== asn))!
+  const [through] = passed.autonomousSystemPath
+  const remote = await aRemoteVpn(app, address, asn)
+  await changed(app, `${gateways}/${remote}`, siteOf(address, asn, peers('10.21.0.1')))
+  const first = await anUp({}, remote)
+  assert.ok((await learnedBy(first)).includes(passed.prefix))
+  await removed(app, first)
+  await changed(app, localGateway, { services: localVpn({ asn: through }) })
+  const second = await anUp({}, remote)
+  const learned = await learnedBy(second)
+  assert.ok(learned.some(isInterior) && !learned.includes(passed.prefix))
+  await removed(app, second)
+  await changed(app, localGateway, { services: localVpn({ asn: 65010 }) })
+})
+
+test('what overlaps networks of the VPC is neither learned from inside the local site nor from the remote one', async () => {
+  const [address, asn] = ['198.51.100.20', 65052] as const
+  const remote = await aRemoteVpn(app, address, asn)
+  const path = await anUp({}, remote)
+  await changed(app, localGateway, hereWith(area('0.0.0.6')))
+  await changed(app, `${gateways}/${remote}`, siteOf(address, asn, area('0.0.0.6')))
+  assert.ok((await advertisedBy(path)).some(isInterior) && (await learnedBy(path)).some(isInterior))
+  const { externallyRoutablePrefixes } = await read(demoVpc('prod'))
+  const wide = ['10.160.0.0/11', '10.192.0.0/13'].map(prefix)
+  await changed(app, demoVpc('prod'), { externallyRoutablePrefixes: [...externallyRoutablePrefixes, ...wide] })
+  assert.ok(![...(await advertisedBy(path)), ...(await learnedBy(path))].some(isInterior))
+  await changed(app, demoVpc('prod'), { externallyRoutablePrefixes })
+  await changed(app, localGateway, { services: localVpn({ asn: 65010 }) })
+})
+
+test('a side learns 250 prefixes of the other one at most, however many are inside its site', async () => {
+  const [address, asn] = ['198.51.100.18', 65050] as const
+  const remote = await aRemoteVpn(app, address, asn)
+  const path = await anUp({}, remote)
+  const listed = Array.from({ length: 240 }, (_, index) => `10.90.${index}.0/24`)
+  const many = Array.from({ length: 32 }, (_, index) => `10.18.0.${index + 1}`)
+  const interior = { ...peers(...many), ...area('0.0.0.5') }
+  await changed(
+    app,
+    `${gateways}/${remote}`,
+    siteOf(address, asn, { ...interior, localPrefixList: listed.map(prefix) }),
+  )
+  const learned = await learnedBy(path)
+  assert.deepEqual([learned.length, new Set(learned).size], [250, 250])
+  assert.deepEqual(learned.slice(0, 240), listed)
+  await changed(app, `${gateways}/${remote}`, siteOf(address, asn, {}))
+  await changed(app, localGateway, hereWith(interior))
+  const advertised = await advertisedBy(path)
+  assert.ok(advertised.length > 100 && advertised.length <= 250, String(advertised.length))
+  assert.equal(new Set(advertised).size, advertised.length)
+  await changed(app, localGateway, { services: localVpn({ asn: 65010 }) })
+})
+
+test('two worlds have the same prefixes for the same names inside a site', async () => {
+  const worlds = [app, await startApp({ logLevel: 'silent' })]
+  try {
+    const found: string[][] = []
+    await removeDemoConnection(worlds[1]!)
+    await changed(worlds[1]!, localGateway, { services: localVpn({ asn: 65010 }) })
+    for (const world of worlds) {
+      const remote = await aRemoteVpn(world, '198.51.100.19', 65051)
+      await changed(world, `${gateways}/${remote}`, siteOf('198.51.100.19', 65051, { ...peers('10.19.0.1') }))
+      const path = await made(world, vpnConnections, connectionTo(remote, 'equal'))
+      await world.clock.advance(15_000)
+      found.push(texts((await world.call('GET', path)).data.learnedPrefixes))
+    }
+    assert.ok(found[0]!.some(isInterior))
+    assert.deepEqual(found[1], found[0])
+  } finally {
+    await worlds[1]!.close()
+  }
 })
 
 test('passwords of eBGP have to be equal on both gateways, and no answer, task or fact has a secret', async () => {

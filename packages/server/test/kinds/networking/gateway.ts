@@ -141,18 +141,25 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   ),
 }
 
-const igp = (side: string): string => `services<${side}NetworkServices>/${side.toLowerCase()}VpnService/peerIgpConfig`
-const areaIds = ['createGateway', 'updateGatewayById'].flatMap((operation) =>
-  ['Local', 'Remote'].map((side) => [`networking.${operation} ${igp(side)}/ospfConfig/areaId`, ['0.0.0.1']] as const),
-)
-const sitePrefixes = ['createGateway', 'updateGatewayById'].flatMap((operation) =>
-  ['Local', 'Remote'].map(
-    (side) => [`networking.${operation} ${igp(side)}/localPrefixList`, [prefix('10.99.0.0/16')]] as const,
-  ),
+const asnOf = ({ asn }: { readonly asn: number }): readonly number[] => [asn]
+const interiorValues = ['createGateway', 'updateGatewayById'].flatMap((operation) =>
+  (
+    [
+      ['Local', asnOf(localVpn.localVpnService.ebgpConfig)],
+      ['Remote', asnOf(remoteVpn.remoteVpnService.ebgpConfig)],
+    ] as const
+  ).flatMap(([side, asn]) => {
+    const igp = `networking.${operation} services<${side}NetworkServices>/${side.toLowerCase()}VpnService/peerIgpConfig`
+    return [
+      [`${igp}/ibgpConfigList/asn`, asn],
+      [`${igp}/localPrefixList`, [prefix('10.99.0.0/16')]],
+      [`${igp}/ospfConfig/areaId`, ['0.0.0.1']],
+    ] as const
+  }),
 )
 const free = 'deployment/managementInterface/address'
 export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
-  ...Object.fromEntries([...areaIds, ...sitePrefixes]),
+  ...Object.fromEntries(interiorValues),
   [`networking.createGateway ${free}`]: [ip('10.0.0.192')],
   [`networking.updateGatewayById ${free}`]: [ip('10.0.0.193')],
 }

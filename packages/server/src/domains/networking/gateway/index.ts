@@ -3,7 +3,7 @@ import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway, gatewayOperations } from '@hyperplane/contract/networking/gateway'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
-import { ApiError } from '../../../core/api-error.ts'
+import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import { readAddress, textOf } from '../../../core/ip-address.ts'
 import { releaseHolder } from '../../addressing/leases.ts'
 import { implement, type WriteContext } from '../../context.ts'
@@ -27,6 +27,7 @@ import {
   supportedVersion,
   vpcOf,
 } from './entity.ts'
+import { keepingPasswords, missingPasswordFaults } from './interior.ts'
 import { type Interface, interfacesFor, type Placement, placementOf } from './placement.ts'
 import { migrateGateway, moveGateways, recoverGateway } from './recovery.ts'
 import { gatewayFaults } from './rules.ts'
@@ -42,7 +43,9 @@ const locals = lifecycle<GatewayEntity, GatewayBody, Placement>(Gateway, {
     if (stored !== undefined) refuseOtherService(body, stored)
     return placementOf(ctx, body, stored)
   },
-  async configure(ctx, { references: placement, entity, stored }) {
+  async configure(ctx, { references: placement, entity: given, stored }) {
+    const entity = keepingPasswords(given, stored)
+    refuseAll(missingPasswordFaults(entity))
     if (stored !== undefined) await refuseOtherAsn(ctx, entity, stored)
     const interfaces = await interfacesFor(ctx, entity, placement, stored)
     const services = placed(entity, interfaces)
@@ -100,11 +103,15 @@ const remotes = lifecycle<GatewayEntity, GatewayBody, undefined>(Gateway, {
     if (stored !== undefined) refuseOtherService(body, stored)
     return undefined
   },
-  async configure(ctx, { entity, stored }) {
-    if (stored === undefined) return {}
-    await refuseUnfitForSessions(ctx, entity)
-    await refuseUnfitForTunnels(ctx, entity)
-    return {}
+  async configure(ctx, { entity: given, stored }) {
+    const entity = keepingPasswords(given, stored)
+    refuseAll(missingPasswordFaults(entity))
+    if (stored !== undefined) {
+      await refuseUnfitForSessions(ctx, entity)
+      await refuseUnfitForTunnels(ctx, entity)
+    }
+    const { services } = entity
+    return { services }
   },
   refuseRemoval: refuseInUse,
 })
@@ -119,8 +126,8 @@ export const gateway = implement(
   },
   {
     rules: {
-      createGateway: ({ body }, { operation }) => gatewayFaults(body, operation.id),
-      updateGatewayById: ({ body }, { operation }) => gatewayFaults(body, operation.id),
+      createGateway: ({ body }, { operation }) => gatewayFaults(body, operation),
+      updateGatewayById: ({ body }, { operation }) => gatewayFaults(body, operation),
     },
     tasks: [...locals.tasks, ...remotes.tasks, migrateGateway, recoverGateway, upgradeGateway],
     present: [[Gateway, presentGateways]],

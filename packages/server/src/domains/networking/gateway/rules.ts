@@ -1,8 +1,8 @@
 /** Faults of a body alone. Source: behaviour networking.md 1.9. */
 import { ApiError } from '../../../core/api-error.ts'
+import type { RuleContext } from '../../../core/handlers.ts'
 import { textOf } from '../../../core/ip-address.ts'
 import { fault, hostFaults } from '../ip-config.ts'
-import { readSubnet } from '../ip-subnet.ts'
 import {
   type GatewayBody,
   type Local,
@@ -14,9 +14,10 @@ import {
   servicesOf,
   vpcOf,
 } from './entity.ts'
+import { interiorFaults, missingPasswordFaults } from './interior.ts'
 
-export function gatewayFaults(body: GatewayBody, operation: string): readonly ApiError[] {
-  const unbuilt = unbuiltFault(operation, body)
+export function gatewayFaults(body: GatewayBody, { id, verb }: RuleContext['operation']): readonly ApiError[] {
+  const unbuilt = unbuiltFault(id, body)
   if (unbuilt !== undefined) return [unbuilt]
   const found = servicesOf(body)
   const isLocal = localOf(body) !== undefined
@@ -25,12 +26,16 @@ export function gatewayFaults(body: GatewayBody, operation: string): readonly Ap
     return [fault('services', `expected exactly one of ${expected}, found ${found.join(' and ') || 'none'}`)]
   }
   const remote = remoteOf(body)
-  return remote === undefined ? localFaults(body, localOf(body) as Local) : remoteFaults(body, remote)
+  return [
+    ...(remote === undefined ? localFaults(body, localOf(body) as Local) : remoteFaults(body, remote)),
+    // An update may keep the stored password: it is judged later.
+    ...(verb === 'create' ? missingPasswordFaults(body) : []),
+  ]
 }
 
-function localFaults(body: GatewayBody, { localBgpService, localVpnService }: Local): readonly ApiError[] {
+function localFaults(body: GatewayBody, { localBgpService }: Local): readonly ApiError[] {
   const { deployment, gatewayDeviceVendor, vpcReference } = body
-  const faults = [...deploymentFaults(deployment ?? {}), ...siteFaults('localVpnService', localVpnService)]
+  const faults = [...deploymentFaults(deployment ?? {}), ...interiorFaults(body)]
   if (gatewayDeviceVendor !== undefined)
     faults.push(fault('gatewayDeviceVendor', 'expected none: a local gateway is an appliance of this deployment'))
   const vpc = localBgpService?.vpcReference
@@ -79,7 +84,7 @@ function remoteFaults(body: GatewayBody, services: Remote): readonly ApiError[] 
     faults.push(...hostFaults(remoteBgpService.address, 'services/remoteBgpService/address'))
   if (remoteVpnService !== undefined) {
     faults.push(...required(remoteVpnService.serviceAddress, 'services/remoteVpnService/serviceAddress'))
-    faults.push(...siteFaults('remoteVpnService', remoteVpnService))
+    faults.push(...interiorFaults(body))
   }
   if (remoteVtepService !== undefined) faults.push(...vtepFaults(remoteVtepService.vteps ?? []))
   return faults
@@ -96,34 +101,12 @@ function vtepFaults(vteps: NonNullable<NonNullable<Remote['remoteVtepService']>[
   })
 }
 
-/** @param name of the VPN service */
-function siteFaults(
-  name: 'localVpnService' | 'remoteVpnService',
-  { ebgpConfig, peerIgpConfig }: NonNullable<Local['localVpnService']> = {},
-): readonly ApiError[] {
-  if (peerIgpConfig === undefined) return []
-  const path = `services/${name}/peerIgpConfig/localPrefixList`
-  const { localPrefixList = [] } = peerIgpConfig
-  const isSilent = localPrefixList.length > 0 && ebgpConfig?.asn === undefined
-  return [
-    ...(isSilent ? [fault(`services/${name}/ebgpConfig/asn`, 'is required: eBGP advertises localPrefixList')] : []),
-    ...localPrefixList.flatMap((subnet, index) => {
-      const prefix = readSubnet(subnet, `${path}[${index}]`)
-      if (!('first' in prefix)) return prefix
-      return prefix.family === 'IPV4' ? [] : [fault(`${path}[${index}]`, 'expected an IPv4 prefix: tunnels carry IPv4')]
-    }),
-  ]
-}
-
 const required = (address: Parameters<typeof hostFaults>[0] | undefined, path: string): readonly ApiError[] =>
   address === undefined ? [fault(path, 'is required')] : hostFaults(address, path)
 
 /** A 501 that names the first field without behaviour. */
 function unbuiltFault(operation: string, body: GatewayBody): ApiError | undefined {
-  const igp = localOf(body)?.localVpnService?.peerIgpConfig ?? remoteOf(body)?.remoteVpnService?.peerIgpConfig
   const unbuilt =
-    (igp?.ibgpConfigList !== undefined && 'ibgpConfigList of a peerIgpConfig') ||
-    (igp?.ospfConfig !== undefined && 'ospfConfig of a peerIgpConfig') ||
     (body.cloudNetworkReference !== undefined && 'cloudNetworkReference') ||
     (body.deployment?.vcenterDatastoreName !== undefined && 'deployment/vcenterDatastoreName')
   return unbuilt ? new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with ${unbuilt}` }) : undefined

@@ -15,6 +15,7 @@ import type { Phase } from '../lifecycle.ts'
 import { programTunnels } from '../vpn-connection/program.ts'
 import { applianceOf } from './appliance.ts'
 import { type GatewayEntity, isHighlyAvailable, type Local, localOf, networkOf, vpcOf } from './entity.ts'
+import { interiorRoutingOf, passwordOf } from './interior.ts'
 
 type Deployment = NonNullable<GatewayEntity['deployment']>
 
@@ -61,9 +62,9 @@ function serviceOf(ctx: StepContext, gateway: GatewayEntity): GatewayService {
     return { type: 'VTEP', port: vtep?.vxlanPort ?? 4789, ...group }
   }
   if (vpn.ebgpConfig === undefined) return { type: 'VPN' }
-  const { asn, password: given, shouldRedistributeRoutes } = vpn.ebgpConfig
-  const password =
-    typeof given === 'string' ? given : ctx.secrets.open(Gateway.kind, gateway.extId, passwordPath, given as unknown)
+  const { asn, shouldRedistributeRoutes } = vpn.ebgpConfig
+  const password = passwordOf(ctx, gateway, passwordPath, vpn.ebgpConfig.password)
+  const interior = interiorRoutingOf(ctx, gateway)
   return {
     type: 'VPN',
     bgp: {
@@ -71,6 +72,7 @@ function serviceOf(ctx: StepContext, gateway: GatewayEntity): GatewayService {
       ...(password !== undefined && { password }),
       redistributesRoutes: shouldRedistributeRoutes === true,
     },
+    ...(interior !== undefined && { interior }),
   }
 }
 

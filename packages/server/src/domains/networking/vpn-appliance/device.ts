@@ -1,5 +1,5 @@
 /** The terms of a tunnel that the configurations of all vendors' devices state. Source: behaviour networking.md 1.11. */
-import { parseHost } from '../../../core/ip-address.ts'
+import { parseHost, textOf } from '../../../core/ip-address.ts'
 import type { TunnelProgram, TunnelProposal } from '../../../drivers/vpn-tunnels.ts'
 import { localVpnOf, remoteVpnOf } from '../gateway/entity.ts'
 import type { Ends } from '../vpn-connection/program.ts'
@@ -9,6 +9,7 @@ import type { ConnectionEntity } from '../vpn-connection/rules.ts'
 /** Stands where the administrator of the device writes the secret. */
 export const keyPlaceholder = '<PRE_SHARED_KEY>'
 export const passwordPlaceholder = '<BGP_PASSWORD>'
+export const interiorPasswordPlaceholder = '<IBGP_PASSWORD>'
 
 export interface Identity {
   readonly type: 'address' | 'email' | 'name' | 'distinguishedName'
@@ -32,7 +33,19 @@ export interface DeviceTerms extends TunnelProposal {
   readonly isInitiator: boolean
   readonly deadPeerDetection: { readonly intervalSeconds: number; readonly timeoutSeconds: number }
   /** The AS numbers of both sites; absent: no eBGP. */
-  readonly bgp?: { readonly own: number; readonly peer: number; readonly hasPassword: boolean }
+  readonly bgp?: {
+    readonly own: number
+    readonly peer: number
+    readonly hasPassword: boolean
+    readonly interior: readonly InteriorNeighbor[]
+  }
+}
+
+/** An iBGP peer of the device. Others than those with `redistributesRoutes` are sent no routes. */
+export interface InteriorNeighbor {
+  readonly address: string
+  readonly hasPassword: boolean
+  readonly redistributesRoutes: boolean
 }
 
 export interface Device {
@@ -45,7 +58,7 @@ export interface Device {
 export function termsFor(connection: ConnectionEntity, ends: Ends): DeviceTerms {
   const { local, remote }: TunnelProgram = tunnelOf(connection, ends)
   const { deadPeerDetection, isInitiator, proposal } = securityOf(connection, keyPlaceholder)
-  const here = remoteVpnOf(ends.remote)?.ebgpConfig
+  const { ebgpConfig: here, peerIgpConfig } = remoteVpnOf(ends.remote) ?? {}
   const [own, peer] = [here?.asn, localVpnOf(ends.local)?.ebgpConfig?.asn]
   const isRouted = own !== undefined && peer !== undefined
   return {
@@ -56,7 +69,18 @@ export function termsFor(connection: ConnectionEntity, ends: Ends): DeviceTerms 
     peer: { ...local, identity: identityOf(proposal.localId ?? local.address) },
     isInitiator: !isInitiator,
     deadPeerDetection,
-    ...(isRouted && { bgp: { own, peer, hasPassword: here?.password !== undefined } }),
+    ...(isRouted && {
+      bgp: {
+        own,
+        peer,
+        hasPassword: here?.password !== undefined,
+        interior: (peerIgpConfig?.ibgpConfigList ?? []).map(({ password, peerIp, shouldRedistributeRoutes }) => ({
+          address: textOf(peerIp) as string,
+          hasPassword: password !== undefined,
+          redistributesRoutes: shouldRedistributeRoutes === true,
+        })),
+      },
+    }),
   }
 }
 
@@ -69,6 +93,11 @@ function identityOf(text: string): Identity {
 /** Probes without an answer before the peer counts as dead. */
 export const retriesOf = ({ deadPeerDetection: { intervalSeconds, timeoutSeconds } }: DeviceTerms): number =>
   Math.max(1, Math.round(timeoutSeconds / intervalSeconds))
+
+/** Of the filter that lets no routes pass, for the neighbors that are sent none. */
+export const emptyFilterOf = ({ name }: Pick<DeviceTerms, 'name'>): string => `${name}-none`
+export const needsEmptyFilter = ({ bgp }: Pick<DeviceTerms, 'bgp'>): boolean =>
+  bgp?.interior.some(({ redistributesRoutes }) => !redistributesRoutes) === true
 
 /** Whether the tunnel itself runs over IPv6; its interfaces have IPv4 addresses. */
 export const isOverIpv6 = ({ own }: DeviceTerms): boolean => own.address.includes(':')

@@ -1,10 +1,13 @@
 import {
   type Device,
   type DeviceTerms,
+  emptyFilterOf,
   type Identity,
+  interiorPasswordPlaceholder,
   isCounterMode,
   isOverIpv6,
   keyPlaceholder,
+  needsEmptyFilter,
   passwordPlaceholder,
   retriesOf,
   within,
@@ -86,11 +89,24 @@ function secondPhase({ diffieHellmanGroup, ipsec, isInitiator, name }: DeviceTer
   ]
 }
 
-function bgpLines({ bgp, peer }: DeviceTerms): readonly string[] {
+function bgpLines(terms: DeviceTerms): readonly string[] {
+  const { bgp, peer } = terms
   if (bgp === undefined) return []
+  const filter = emptyFilterOf(terms)
+  const nothing = configured('rule', '1', ['set action deny', 'set prefix any'])
   const neighbor = [`set remote-as ${bgp.peer}`, ...(bgp.hasPassword ? [`set password ${passwordPlaceholder}`] : [])]
-  return block('config router bgp', 'end', [
-    `set as ${bgp.own}`,
-    ...configured('neighbor', peer.interfaceAddress, neighbor),
-  ])
+  return [
+    ...(needsEmptyFilter(terms) ? configured('router prefix-list', filter, nothing) : []),
+    ...block('config router bgp', 'end', [
+      `set as ${bgp.own}`,
+      ...configured('neighbor', peer.interfaceAddress, neighbor),
+      ...bgp.interior.flatMap(({ address, hasPassword, redistributesRoutes }) =>
+        configured('neighbor', address, [
+          `set remote-as ${bgp.own}`,
+          ...(hasPassword ? [`set password ${interiorPasswordPlaceholder}`] : []),
+          redistributesRoutes ? 'set next-hop-self enable' : `set prefix-list-out "${filter}"`,
+        ]),
+      ),
+    ]),
+  ]
 }

@@ -1,9 +1,13 @@
 import {
   type Device,
+  type DeviceTerms,
+  emptyFilterOf,
   type Identity,
+  interiorPasswordPlaceholder,
   isCounterMode,
   isOverIpv6,
   keyPlaceholder,
+  needsEmptyFilter,
   passwordPlaceholder,
   retriesOf,
   within,
@@ -34,7 +38,7 @@ export const iosXe: Device = {
   name: 'Cisco IOS XE',
   version: '17.9',
   render(terms) {
-    const { bgp, deadPeerDetection, diffieHellmanGroup: group, ike, ipsec, isInitiator, name, own, peer, title } = terms
+    const { deadPeerDetection, diffieHellmanGroup: group, ike, ipsec, isInitiator, name, own, peer, title } = terms
     const integrity = isCounterMode(ike.encryption) ? 'prf' : 'integrity'
     const hmac = isCounterMode(ipsec.encryption) ? '' : ` ${hmacOf(ipsec.authentication)}`
     const mask = peer.identity.type !== 'address' ? '' : isOverIpv6(terms) ? '/128' : ' 255.255.255.255'
@@ -74,17 +78,31 @@ export const iosXe: Device = {
       ` tunnel mode ipsec ${isOverIpv6(terms) ? 'ipv6 v4-overlay' : 'ipv4'}`,
       ` tunnel destination ${peer.address}`,
       ` tunnel protection ipsec profile ${name}`,
-      ...(bgp === undefined
-        ? []
-        : [
-            `router bgp ${bgp.own}`,
-            ` neighbor ${peer.interfaceAddress} remote-as ${bgp.peer}`,
-            ...(bgp.hasPassword ? [` neighbor ${peer.interfaceAddress} password ${passwordPlaceholder}`] : []),
-            ' address-family ipv4',
-            `  neighbor ${peer.interfaceAddress} activate`,
-            ' exit-address-family',
-          ]),
+      ...bgpLines(terms),
       'end',
     ]
   },
+}
+
+function bgpLines(terms: DeviceTerms): readonly string[] {
+  const { bgp, peer } = terms
+  if (bgp === undefined) return []
+  const filter = emptyFilterOf(terms)
+  return [
+    ...(needsEmptyFilter(terms) ? [`ip prefix-list ${filter} seq 5 deny 0.0.0.0/0 le 32`] : []),
+    `router bgp ${bgp.own}`,
+    ` neighbor ${peer.interfaceAddress} remote-as ${bgp.peer}`,
+    ...(bgp.hasPassword ? [` neighbor ${peer.interfaceAddress} password ${passwordPlaceholder}`] : []),
+    ...bgp.interior.flatMap(({ address, hasPassword }) => [
+      ` neighbor ${address} remote-as ${bgp.own}`,
+      ...(hasPassword ? [` neighbor ${address} password ${interiorPasswordPlaceholder}`] : []),
+    ]),
+    ' address-family ipv4',
+    `  neighbor ${peer.interfaceAddress} activate`,
+    ...bgp.interior.flatMap(({ address, redistributesRoutes }) => [
+      `  neighbor ${address} activate`,
+      `  neighbor ${address} ${redistributesRoutes ? 'next-hop-self' : `prefix-list ${filter} out`}`,
+    ]),
+    ' exit-address-family',
+  ]
 }

@@ -1,8 +1,13 @@
 import {
   type Device,
+  type DeviceTerms,
+  emptyFilterOf,
   type Identity,
+  type InteriorNeighbor,
+  interiorPasswordPlaceholder,
   isCounterMode,
   keyPlaceholder,
+  needsEmptyFilter,
   passwordPlaceholder,
   retriesOf,
   within,
@@ -41,7 +46,7 @@ export const junos: Device = {
   name: 'Juniper SRX',
   version: 'Junos 21.4',
   render(terms) {
-    const { bgp, deadPeerDetection, diffieHellmanGroup, ike, ipsec, isInitiator, name, own, peer, title } = terms
+    const { deadPeerDetection, diffieHellmanGroup, ike, ipsec, isInitiator, name, own, peer, title } = terms
     const group = `group${diffieHellmanGroup}`
     const gateway = `set security ike gateway ${name}`
     const ikeHash = `set security ike proposal ${name} authentication-algorithm ${ikeHashes[ike.authentication]}`
@@ -77,15 +82,39 @@ export const junos: Device = {
       `set security ipsec vpn ${name} establish-tunnels ${isInitiator ? 'immediately' : 'responder-only'}`,
       `set interfaces st0 unit 0 family inet address ${own.interfaceAddress}/30`,
       'set security zones security-zone vpn interfaces st0.0',
-      ...(bgp === undefined
-        ? []
-        : [
-            'set security zones security-zone vpn interfaces st0.0 host-inbound-traffic protocols bgp',
-            `set routing-options autonomous-system ${bgp.own}`,
-            `set protocols bgp group ${name} type external`,
-            `set protocols bgp group ${name} neighbor ${peer.interfaceAddress} peer-as ${bgp.peer}`,
-            ...(bgp.hasPassword ? [`set protocols bgp group ${name} authentication-key "${passwordPlaceholder}"`] : []),
-          ]),
+      ...bgpLines(terms),
     ]
   },
+}
+
+function bgpLines(terms: DeviceTerms): readonly string[] {
+  const { bgp, name, peer } = terms
+  if (bgp === undefined) return []
+  return [
+    'set security zones security-zone vpn interfaces st0.0 host-inbound-traffic protocols bgp',
+    `set routing-options autonomous-system ${bgp.own}`,
+    `set protocols bgp group ${name} type external`,
+    `set protocols bgp group ${name} neighbor ${peer.interfaceAddress} peer-as ${bgp.peer}`,
+    ...(bgp.hasPassword ? [`set protocols bgp group ${name} authentication-key "${passwordPlaceholder}"`] : []),
+    ...(bgp.interior.length > 0 ? interiorLines(terms, bgp.interior) : []),
+  ]
+}
+
+function interiorLines(terms: DeviceTerms, interior: readonly InteriorNeighbor[]): readonly string[] {
+  const [inside, nothing] = [`${terms.name}-inside`, emptyFilterOf(terms)]
+  const routes = `set policy-options policy-statement ${inside} term bgp`
+  const isAnySent = interior.some(({ redistributesRoutes }) => redistributesRoutes)
+  return [
+    ...(isAnySent ? [`${routes} from protocol bgp`, `${routes} then next-hop self`, `${routes} then accept`] : []),
+    ...(needsEmptyFilter(terms) ? [`set policy-options policy-statement ${nothing} then reject`] : []),
+    'set security zones security-zone trust host-inbound-traffic protocols bgp',
+    `set protocols bgp group ${inside} type internal`,
+    ...interior.flatMap(({ address, hasPassword, redistributesRoutes }) => {
+      const neighbor = `set protocols bgp group ${inside} neighbor ${address}`
+      return [
+        ...(hasPassword ? [`${neighbor} authentication-key "${interiorPasswordPlaceholder}"`] : []),
+        `${neighbor} export ${redistributesRoutes ? inside : nothing}`,
+      ]
+    }),
+  ]
 }

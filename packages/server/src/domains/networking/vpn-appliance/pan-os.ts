@@ -1,4 +1,16 @@
-import { type Device, type Identity, isCounterMode, keyPlaceholder, passwordPlaceholder, within } from './device.ts'
+import {
+  type Device,
+  type DeviceTerms,
+  emptyFilterOf,
+  type Identity,
+  type InteriorNeighbor,
+  interiorPasswordPlaceholder,
+  isCounterMode,
+  keyPlaceholder,
+  needsEmptyFilter,
+  passwordPlaceholder,
+  within,
+} from './device.ts'
 
 const ciphers: Readonly<Record<string, string>> = {
   AES128: 'aes-128-cbc',
@@ -13,16 +25,18 @@ const identityTypes: Readonly<Record<Identity['type'], string>> = {
   name: 'fqdn',
 }
 
+const router = 'set network virtual-router default'
+const bgpOfRouter = `${router} protocol bgp`
+
 export const panOs: Device = {
   name: 'Palo Alto Networks PAN-OS',
   version: '10.2',
-  render({ bgp, deadPeerDetection, diffieHellmanGroup, ike, ipsec, isInitiator, name, own, peer }) {
+  render(terms) {
+    const { deadPeerDetection, diffieHellmanGroup, ike, ipsec, isInitiator, name, own, peer } = terms
     const ikeProfile = `set network ike crypto-profiles ike-crypto-profiles ${name}`
     const ipsecProfile = `set network ike crypto-profiles ipsec-crypto-profiles ${name}`
     const gateway = `set network ike gateway ${name}`
     const tunnel = `set network tunnel ipsec ${name}`
-    const router = 'set network virtual-router default'
-    const neighbor = `${router} protocol bgp peer-group ${name} peer ${name}`
     return [
       `${ikeProfile} encryption ${ciphers[ike.encryption]}`,
       `${ikeProfile} hash ${isCounterMode(ike.encryption) ? 'non-auth' : ike.authentication.toLowerCase()}`,
@@ -50,26 +64,58 @@ export const panOs: Device = {
       `${tunnel} auto-key ipsec-crypto-profile ${name}`,
       `${tunnel} tunnel-interface tunnel.1`,
       `${router} interface tunnel.1`,
-      ...(bgp === undefined
-        ? []
-        : [
-            `${router} protocol bgp enable yes`,
-            `${router} protocol bgp router-id ${own.interfaceAddress}`,
-            `${router} protocol bgp local-as ${bgp.own}`,
-            `${router} protocol bgp peer-group ${name} type ebgp`,
-            `${neighbor} peer-as ${bgp.peer}`,
-            `${neighbor} local-address interface tunnel.1`,
-            `${neighbor} local-address ip ${own.interfaceAddress}/30`,
-            `${neighbor} peer-address ip ${peer.interfaceAddress}`,
-            ...(bgp.hasPassword
-              ? [
-                  `${router} protocol bgp auth-profile ${name} secret ${passwordPlaceholder}`,
-                  `${neighbor} connection-options authentication ${name}`,
-                ]
-              : []),
-            `${neighbor} enable yes`,
-          ]),
+      ...bgpLines(terms),
       'commit',
     ]
   },
+}
+
+function bgpLines(terms: DeviceTerms): readonly string[] {
+  const { bgp, name, own, peer } = terms
+  if (bgp === undefined) return []
+  const neighbor = `${bgpOfRouter} peer-group ${name} peer ${name}`
+  return [
+    `${bgpOfRouter} enable yes`,
+    `${bgpOfRouter} router-id ${own.interfaceAddress}`,
+    `${bgpOfRouter} local-as ${bgp.own}`,
+    `${bgpOfRouter} peer-group ${name} type ebgp`,
+    `${neighbor} peer-as ${bgp.peer}`,
+    `${neighbor} local-address interface tunnel.1`,
+    `${neighbor} local-address ip ${own.interfaceAddress}/30`,
+    `${neighbor} peer-address ip ${peer.interfaceAddress}`,
+    ...(bgp.hasPassword ? authenticated(neighbor, name, passwordPlaceholder) : []),
+    `${neighbor} enable yes`,
+    ...bgp.interior.flatMap((each, index) => interiorLines(terms, bgp.own, each, index)),
+    ...(needsEmptyFilter(terms) ? filterLines(emptyFilterOf(terms)) : []),
+  ]
+}
+
+/** Export rules name groups, so that the neighbors that are sent no routes have a group of their own. */
+function interiorLines(
+  terms: DeviceTerms,
+  asn: number,
+  { address, hasPassword, redistributesRoutes }: InteriorNeighbor,
+  index: number,
+): readonly string[] {
+  const group = redistributesRoutes ? `${terms.name}-inside` : emptyFilterOf(terms)
+  const peer = `${terms.name}-${index + 1}`
+  const neighbor = `${bgpOfRouter} peer-group ${group} peer ${peer}`
+  return [
+    `${bgpOfRouter} peer-group ${group} type ibgp export-nexthop use-self`,
+    `${neighbor} peer-as ${asn}`,
+    `${neighbor} local-address interface ethernet1/2`,
+    `${neighbor} peer-address ip ${address}`,
+    ...(hasPassword ? authenticated(neighbor, peer, interiorPasswordPlaceholder) : []),
+    `${neighbor} enable yes`,
+  ]
+}
+
+const authenticated = (neighbor: string, profile: string, secret: string): readonly string[] => [
+  `${bgpOfRouter} auth-profile ${profile} secret ${secret}`,
+  `${neighbor} connection-options authentication ${profile}`,
+]
+
+function filterLines(group: string): readonly string[] {
+  const rule = `${bgpOfRouter} policy export rules ${group}`
+  return [`${rule} used-by ${group}`, `${rule} action deny`, `${rule} enable yes`]
 }

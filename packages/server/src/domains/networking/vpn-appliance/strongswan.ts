@@ -1,5 +1,14 @@
 import type { TunnelAlgorithms } from '../../../drivers/vpn-tunnels.ts'
-import { type Device, type DeviceTerms, isCounterMode, keyPlaceholder, passwordPlaceholder } from './device.ts'
+import {
+  type Device,
+  type DeviceTerms,
+  emptyFilterOf,
+  interiorPasswordPlaceholder,
+  isCounterMode,
+  keyPlaceholder,
+  needsEmptyFilter,
+  passwordPlaceholder,
+} from './device.ts'
 
 const ciphers: Readonly<Record<string, string>> = {
   AES128: 'aes128',
@@ -76,16 +85,27 @@ function connectionLines({ deadPeerDetection, diffieHellmanGroup, ike, ipsec, is
   ]
 }
 
-function routingLines({ bgp, peer }: DeviceTerms): readonly string[] {
+function routingLines(terms: DeviceTerms): readonly string[] {
+  const { bgp, peer } = terms
   if (bgp === undefined) return []
+  const filter = emptyFilterOf(terms)
   return [
     '',
     '# The BGP session, in /etc/frr/frr.conf:',
+    ...(needsEmptyFilter(terms) ? [`# ip prefix-list ${filter} seq 5 deny 0.0.0.0/0 le 32`] : []),
     `# router bgp ${bgp.own}`,
     `#  neighbor ${peer.interfaceAddress} remote-as ${bgp.peer}`,
     ...(bgp.hasPassword ? [`#  neighbor ${peer.interfaceAddress} password ${passwordPlaceholder}`] : []),
+    ...bgp.interior.flatMap(({ address, hasPassword }) => [
+      `#  neighbor ${address} remote-as ${bgp.own}`,
+      ...(hasPassword ? [`#  neighbor ${address} password ${interiorPasswordPlaceholder}`] : []),
+    ]),
     '#  address-family ipv4 unicast',
     `#   neighbor ${peer.interfaceAddress} activate`,
+    ...bgp.interior.flatMap(({ address, redistributesRoutes }) => [
+      `#   neighbor ${address} activate`,
+      `#   neighbor ${address} ${redistributesRoutes ? 'next-hop-self' : `prefix-list ${filter} out`}`,
+    ]),
     '#  exit-address-family',
   ]
 }

@@ -1,4 +1,13 @@
-import { type Device, isCounterMode, keyPlaceholder, passwordPlaceholder } from './device.ts'
+import {
+  type Device,
+  type DeviceTerms,
+  emptyFilterOf,
+  interiorPasswordPlaceholder,
+  isCounterMode,
+  keyPlaceholder,
+  needsEmptyFilter,
+  passwordPlaceholder,
+} from './device.ts'
 
 const ciphers: Readonly<Record<string, string>> = {
   AES128: 'aes128',
@@ -10,10 +19,10 @@ const ciphers: Readonly<Record<string, string>> = {
 export const vyos: Device = {
   name: 'VyOS',
   version: '1.4',
-  render({ bgp, deadPeerDetection, diffieHellmanGroup, ike, ipsec, isInitiator, name, own, peer, title }) {
+  render(terms) {
+    const { deadPeerDetection, diffieHellmanGroup, ike, ipsec, isInitiator, name, own, peer, title } = terms
     const [ikeGroup, espGroup] = [`set vpn ipsec ike-group ${name}`, `set vpn ipsec esp-group ${name}`]
     const site = `set vpn ipsec site-to-site peer ${name}`
-    const neighbor = `set protocols bgp neighbor ${peer.interfaceAddress}`
     const hashOf = ({ authentication }: typeof ike): string => authentication.toLowerCase()
     return [
       `# VPN connection ${title}`,
@@ -43,14 +52,30 @@ export const vyos: Device = {
       `${site} vti bind 'vti0'`,
       `${site} vti esp-group '${name}'`,
       `set interfaces vti vti0 address '${own.interfaceAddress}/30'`,
-      ...(bgp === undefined
-        ? []
-        : [
-            `set protocols bgp system-as '${bgp.own}'`,
-            `${neighbor} remote-as '${bgp.peer}'`,
-            ...(bgp.hasPassword ? [`${neighbor} password '${passwordPlaceholder}'`] : []),
-            `${neighbor} address-family ipv4-unicast`,
-          ]),
+      ...bgpLines(terms),
     ]
   },
+}
+
+function bgpLines(terms: DeviceTerms): readonly string[] {
+  const { bgp, peer } = terms
+  if (bgp === undefined) return []
+  const neighbor = `set protocols bgp neighbor ${peer.interfaceAddress}`
+  const filter = emptyFilterOf(terms)
+  const rule = `set policy prefix-list ${filter} rule 1`
+  return [
+    ...(needsEmptyFilter(terms) ? [`${rule} action 'deny'`, `${rule} prefix '0.0.0.0/0'`, `${rule} le '32'`] : []),
+    `set protocols bgp system-as '${bgp.own}'`,
+    `${neighbor} remote-as '${bgp.peer}'`,
+    ...(bgp.hasPassword ? [`${neighbor} password '${passwordPlaceholder}'`] : []),
+    `${neighbor} address-family ipv4-unicast`,
+    ...bgp.interior.flatMap(({ address, hasPassword, redistributesRoutes }) => {
+      const inside = `set protocols bgp neighbor ${address}`
+      return [
+        `${inside} remote-as '${bgp.own}'`,
+        ...(hasPassword ? [`${inside} password '${interiorPasswordPlaceholder}'`] : []),
+        `${inside} address-family ipv4-unicast ${redistributesRoutes ? 'nexthop-self' : `prefix-list export '${filter}'`}`,
+      ]
+    }),
+  ]
 }

@@ -7,6 +7,7 @@ import type { TunnelProgram, TunnelRouting, TunnelSecurity, TunnelSpeaker } from
 import type { Reader } from '../../../store/store.ts'
 import type { StepContext } from '../../context.ts'
 import { type GatewayEntity, localOf, localVpnOf, remoteVpnOf, vpcOf } from '../gateway/entity.ts'
+import { interiorRoutersOf, passwordOf } from '../gateway/interior.ts'
 import { prefixOfSubnet } from '../ip-subnet.ts'
 import type { Phase } from '../lifecycle.ts'
 import type { ConnectionEntity } from './rules.ts'
@@ -142,19 +143,20 @@ function routingOf(
 }
 
 function speakerOf(
-  { secrets }: StepContext,
-  { extId }: GatewayEntity,
+  ctx: StepContext,
+  gateway: GatewayEntity,
   service: 'localVpnService' | 'remoteVpnService',
   { ebgpConfig: config, peerIgpConfig }: Speaking = {},
 ): TunnelSpeaker | undefined {
   if (config?.asn === undefined) return undefined
-  const { asn, password: given, shouldRedistributeRoutes } = config
-  const path = `services/${service}/ebgpConfig/password`
-  const password = typeof given === 'string' ? given : secrets.open(Gateway.kind, extId, path, given as unknown)
+  const { asn, shouldRedistributeRoutes } = config
+  const password = passwordOf(ctx, gateway, `services/${service}/ebgpConfig/password`, config.password)
+  const interiorRouters = interiorRoutersOf(gateway)
   return {
     autonomousSystemNumber: asn,
     ...(password !== undefined && { password }),
     sitePrefixes: (peerIgpConfig?.localPrefixList ?? []).map((each) => formatPrefix(prefixOfSubnet(each))),
+    ...(interiorRouters.length > 0 && { interiorRouters }),
     redistributesRoutes: shouldRedistributeRoutes === true,
   }
 }
