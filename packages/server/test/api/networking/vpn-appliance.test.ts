@@ -169,6 +169,10 @@ router bgp 65060
   for (const { name } of await listed()) assert.doesNotMatch(await configOf(name), /10\.30\.0|prefix-list|-none/)
 })
 
+test('the configuration for FRR exchanges routes without route maps, which FRR demands of eBGP by default', async () => {
+  assert.match(await configOf('strongSwan'), /# router bgp 65060\n# {2}no bgp ebgp-requires-policy\n/)
+})
+
 test('an algorithm with built-in integrity has no hash, and the peer of an acceptor initiates', async () => {
   const ipsecConfig = { ikeEncryptionAlgorithm: 'AES256GCM128', ipsecEncryptionAlgorithm: 'AES256GCM128' }
   await changed(app, own, { ipsecConfig, localGatewayRole: 'ACCEPTOR' })

@@ -94,6 +94,8 @@ function routingLines(terms: DeviceTerms): readonly string[] {
     '# The BGP session, in /etc/frr/frr.conf:',
     ...(needsEmptyFilter(terms) ? [`# ip prefix-list ${filter} seq 5 deny 0.0.0.0/0 le 32`] : []),
     `# router bgp ${bgp.own}`,
+    // Without it, FRR 7.5 and later exchange no routes with an eBGP neighbor that has no route maps.
+    '#  no bgp ebgp-requires-policy',
     `#  neighbor ${peer.interfaceAddress} remote-as ${bgp.peer}`,
     ...(bgp.hasPassword ? [`#  neighbor ${peer.interfaceAddress} password ${passwordPlaceholder}`] : []),
     ...bgp.interior.flatMap(({ address, hasPassword }) => [
