@@ -41,7 +41,7 @@ import { settingsOf } from './worlds/settings.ts'
 
 export interface ControlOptions {
   readonly config: Config
-  readonly options: Pick<AppOptions, 'durable' | 'tell'>
+  readonly options: Pick<AppOptions, 'durable' | 'idleJournalThreads' | 'tell'>
   readonly folder: DataFolder
   readonly shared: Shared
   readonly log: pino.Logger
@@ -73,7 +73,7 @@ export class Control {
       access: createControlAccess(home),
       passwords: options.shared.passwords,
       anonymous: options.shared.anonymous,
-      journals: new Journals({ log }),
+      journals: new Journals({ log, idleThreads: options.options.idleJournalThreads }),
       recording: recordingOf(options.shared),
     }
     this.#ports = new OwnPorts((world) => this.#announcePort(world))

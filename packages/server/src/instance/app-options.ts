@@ -4,6 +4,7 @@ import type { Clock } from '../core/time/clock.ts'
 import type { Disk } from '../data-folder/disk.ts'
 import type { LimitName } from '../domains/collected.ts'
 import type { Drivers } from '../drivers/drivers.ts'
+import type { IdleThreads } from '../store/idle-threads.ts'
 import type { QueryTime } from '../store/sqlite/sqlite-store.ts'
 
 export interface AppOptions {
@@ -21,6 +22,8 @@ export interface AppOptions {
   /** World time, milliseconds since 1970. */
   readonly startAt?: number
   readonly hashCost?: HashCost
+  /** For many apps in one process, one after another. */
+  readonly idleJournalThreads?: IdleThreads
   /** A test decides when a hash is ready. */
   readonly passwords?: Passwords
   readonly version?: string

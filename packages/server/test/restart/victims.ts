@@ -1,14 +1,13 @@
 /** Processes to kill: the next one loads while the last one dies. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { compiledSources } from '../support/compiled.ts'
 import type { Order, StepMoment } from './victim.ts'
 
 const program = fileURLToPath(new URL('victim.ts', import.meta.url))
+const loader = new URL('../../src/boot/source-loader.ts', import.meta.url).href
 
 export interface Victim {
   readonly url: string
@@ -27,12 +26,10 @@ const patienceMillis = 20_000
 export class Victims {
   #next: ChildProcess | undefined
   readonly #living = new Set<ChildProcess>()
-  /** What Node makes of the sources: most of a start is reading them. */
-  readonly #cache = mkdtempSync(join(tmpdir(), 'hyperplane-victims-'))
 
   #spawn(): ChildProcess {
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program], {
-      env: { ...process.env, NODE_COMPILE_CACHE: this.#cache },
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', '--import', loader, program], {
+      env: { ...process.env, ...compiledSources },
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     this.#living.add(child)
@@ -79,7 +76,6 @@ export class Victims {
     const ends = [...this.#living].map((child) => once(child, 'exit'))
     for (const child of this.#living) child.kill('SIGKILL')
     await Promise.all(ends)
-    rmSync(this.#cache, { recursive: true, force: true })
   }
 }
 

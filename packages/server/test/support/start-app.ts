@@ -8,6 +8,7 @@ import { type App, createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config/config.ts'
 import type { ClientCertificate } from '../../src/core/ports.ts'
 import type { AppOptions } from '../../src/instance/app-options.ts'
+import { IdleThreads } from '../../src/store/idle-threads.ts'
 import { begin, keepBeginning } from './beginnings.ts'
 import { callInProcess } from './in-process.ts'
 
@@ -81,6 +82,8 @@ export interface TestSettings extends AppOptions {
 /** Cheap password hashes: nearly every test signs in. */
 const cheap = { memory: 256, passes: 1, parallelism: 1 }
 
+const idleJournalThreads = new IdleThreads()
+
 /** Time at which test worlds begin. */
 export const beginning = Date.parse('2026-03-02T09:00:00Z')
 
@@ -150,6 +153,7 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
     startAt: beginning,
     logLevel: 'error',
     hashCost: cheap,
+    idleJournalThreads,
     ...options,
   })
   if (like !== undefined) keepBeginning(like, folder)

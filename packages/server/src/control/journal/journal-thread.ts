@@ -1,6 +1,7 @@
 /** The main thread's side of the journal thread. The first call or query starts the thread. */
 import { rmSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import type { IdleThreads } from '../../store/idle-threads.ts'
 import { QueryStopped } from '../../store/store.ts'
 import { threadOptions, threadProgram } from '../../store/thread-options.ts'
 import { Batches } from './batches.ts'
@@ -17,6 +18,8 @@ export interface JournalThreadOptions {
   readonly log: { warn(details: object, message: string): void; error(details: object, message: string): void }
   readonly onWritten: (folder: string) => void
   readonly hasListeners: (folder: string) => boolean
+  /** Absent: the thread ends when the journals close. */
+  readonly idleThreads?: IdleThreads | undefined
 }
 
 interface PendingRequest {
@@ -129,10 +132,26 @@ export class JournalThread {
     this.#isClosed = true
     const worker = this.#worker
     if (worker === undefined) return
-    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
     worker.ref()
-    this.#post({ end: true })
-    await ended
+    await this.#release(worker)
+  }
+
+  #release(worker: Worker): Promise<void> {
+    const { idleThreads } = this.#options
+    return new Promise((resolve) => {
+      worker.once('exit', () => resolve())
+      if (idleThreads === undefined) {
+        this.#post({ end: true })
+        return
+      }
+      worker.on('message', (message: FromThread) => {
+        if (!('resting' in message)) return
+        this.#worker = undefined
+        idleThreads.keep(worker)
+        resolve()
+      })
+      this.#post({ rest: true })
+    })
   }
 
   #sendBatch(folder: string): void {
@@ -152,10 +171,7 @@ export class JournalThread {
 
   #startedWorker(): Worker {
     if (this.#worker !== undefined) return this.#worker
-    const worker = new Worker(threadProgram('journal-worker.ts', import.meta.url), {
-      ...threadOptions(),
-      resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 192 },
-    })
+    const worker = this.#options.idleThreads?.take() ?? startThread()
     this.#worker = worker
     worker.unref()
     worker.on('message', (message: FromThread) => this.#onMessage(message))
@@ -167,6 +183,7 @@ export class JournalThread {
   }
 
   #onMessage(message: FromThread): void {
+    if ('resting' in message) return
     if ('folder' in message) {
       const { folder, parts, failed } = message
       const count = countOf(message)
@@ -205,6 +222,12 @@ export class JournalThread {
     this.#pending.clear()
   }
 }
+
+const startThread = (): Worker =>
+  new Worker(threadProgram('journal-worker.ts', import.meta.url), {
+    ...threadOptions(),
+    resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 192 },
+  })
 
 const countOf = ({ parts, missed }: { readonly parts: readonly PackedPart[]; readonly missed: number }): number =>
   parts.reduce((sum, { count }) => sum + count, missed)

@@ -72,15 +72,27 @@ function scheduleIdleCheck(): void {
 
 port.on('message', (message: ToThread) => {
   if ('end' in message) end()
+  else if ('rest' in message) rest()
   else if ('bounds' in message) setBounds(message.folder, message.bounds)
   else if ('parts' in message) write(message)
   else answer(message.folder, message.number, message.question)
 })
 
 function end(): void {
-  clearTimeout(idleTimer)
-  for (const folder of [...open.keys()]) close(folder)
+  closeAll()
   port.close()
+}
+
+function rest(): void {
+  closeAll()
+  bounds.clear()
+  post({ resting: true })
+}
+
+function closeAll(): void {
+  clearTimeout(idleTimer)
+  idleTimer = undefined
+  for (const folder of [...open.keys()]) close(folder)
 }
 
 function setBounds(folder: string, next: Bounds): void {

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { IdleThreads } from '../../store/idle-threads.ts'
 import { QueryStopped } from '../../store/store.ts'
 import { defaultSettings, type Journal, Journals, journalFolder } from './journals.ts'
 import type { CallText } from './protocol.ts'
@@ -86,6 +87,27 @@ test('written calls are in the next query, in order and numbered', async (t) => 
   assert.deepEqual(await sequences(journal), [1, 2])
   assert.deepEqual(await sequences(journal, "status ge 400 and errorCodes/any(c:c eq 'PLAT-10007')"), [2])
   assert.deepEqual(await sequences(journal, 'status eq 500'), [])
+})
+
+test('the thread of closed journals serves the next ones, which have bounds of their own', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'hyperplane-journal-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const idleThreads = new IdleThreads()
+  const first = new Journals({ log, idleThreads })
+  first.of(folder).configure({ ...defaultSettings, maximumCalls: 2 })
+  writeMany(first.of(folder), 3)
+  await first.close()
+  const thread = idleThreads.take()
+  assert.ok(thread)
+  idleThreads.keep(thread)
+
+  const second = new Journals({ log, idleThreads })
+  writeMany(second.of(folder), 3)
+  assert.deepEqual(await sequences(second.of(folder)), [2, 3, 4, 5, 6])
+  assert.equal(idleThreads.take(), undefined)
+  await second.close()
+  assert.equal(idleThreads.take(), thread)
+  await thread.terminate()
 })
 
 test('calls above the maximum count drop the oldest ones, and the state counts them', async (t) => {

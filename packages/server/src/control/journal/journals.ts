@@ -49,9 +49,9 @@ export class Journals {
   readonly #open = new Map<string, OpenJournal>()
   readonly #thread: JournalThread
 
-  constructor({ log }: Pick<JournalThreadOptions, 'log'>) {
+  constructor(options: Pick<JournalThreadOptions, 'log' | 'idleThreads'>) {
     this.#thread = new JournalThread({
-      log,
+      ...options,
       onWritten: (folder) => this.#open.get(folder)?.notify(),
       hasListeners: (folder) => this.#open.get(folder)?.hasListeners === true,
     })

@@ -121,6 +121,8 @@ export type ToThread =
     }
   | { readonly folder: string; readonly number: number; readonly question: Question }
   | { readonly end: true }
+  /** Forgets all journals, and waits for those of another app. */
+  | { readonly rest: true }
 
 export type FromThread =
   /** Returns the buffers of a batch that was written or failed. */
@@ -130,6 +132,8 @@ export type FromThread =
       readonly missed: number
       readonly failed?: string
     }
+  /** Answers `rest`. */
+  | { readonly resting: true }
   | { readonly number: number; readonly answer: unknown }
   | { readonly number: number; readonly stopped: true }
   | { readonly number: number; readonly failed: string }
