@@ -15,12 +15,11 @@ export function observedTunnels(
   since: number,
 ): ReadonlyMap<string, Observation<ObservedTunnel>> {
   const observed = new Map<string, Observation<ObservedTunnel>>()
+  const routes = Map.groupBy(routeFacts(world).all().values(), ({ nexthop }) => nexthop.connectionExtId)
   for (const [connectionExtId, tunnel] of tunnelFacts(world).tunnels.all()) {
     const [up, learning] = [upSpan(world, tunnel), bgpSpan(world, tunnel)]
     if (tunnel.vpcExtId === undefined || 'reason' in up) continue
-    const fixed = [...routeFacts(world).all().values()].filter(
-      ({ nexthop }) => nexthop.connectionExtId === connectionExtId,
-    )
+    const fixed = routes.get(connectionExtId) ?? []
     const learned = learning === undefined ? [] : acceptedBy(world, tunnel).map(formatPrefix)
     const prefixes = [...fixed.map(({ prefix }) => prefix), ...learned]
     if (prefixes.length === 0) continue
