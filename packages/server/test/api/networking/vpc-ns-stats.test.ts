@@ -5,6 +5,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { formatTime } from '../../../src/core/time/clock.ts'
 import { Flows } from '../../../src/drivers/simulated/flows/flows.ts'
 import { flowHistory } from '../../../src/drivers/simulated/flows/history.ts'
+import { routeFacts } from '../../../src/drivers/simulated/router-facts.ts'
 import { policyFacts } from '../../../src/drivers/simulated/routing-policies.ts'
 import { ids } from '../../support/clustermgmt.ts'
 import { startQuietDemo } from '../../support/events.ts'
@@ -159,6 +160,36 @@ test('totals of a VPC never fall and grow by the rates, also over long intervals
     }
     assert.deepEqual((await request()).data, data)
   }
+})
+
+test('totals of a VPC do not fall while its default route flaps, although only the last periods are kept', async () => {
+  await align()
+  const attachments = flowHistory(app.world).attachments
+  const [before, to] = [attachments.get(`${prod}/${nat}`)!, app.clock.now()]
+  const { value } = before.periods.at(-1)!
+  const flaps = Array.from({ length: 500 }, (_, index) => ({
+    from: to - (500 - index) * 60_000,
+    ...(index < 499 && { to: to - (499 - index) * 60_000 }),
+    value: { ...value, isExit: index % 2 === 0 },
+  }))
+  await attachments.put(`${prod}/${nat}`, { periods: flaps })
+  const totalAt = async (time: number): Promise<number> =>
+    Number((await statistics(nat, time - 60_000, time)).data.northSouthEgressBytesAbs.at(-1))
+  const total = await totalAt(to)
+  assert.ok(total > 0)
+  const routes = routeFacts(app.world)
+  const [extId, route] = [...routes.all()].find(
+    ([, { prefix, vpcExtId }]) => prefix === '0.0.0.0/0' && vpcExtId === prod,
+  )!
+  for (let flap = 0; flap < 3; flap++) {
+    await routes.remove(extId)
+    await app.clock.advance(60_000)
+    await routes.put(extId, route)
+    await app.clock.advance(60_000)
+  }
+  assert.ok((await totalAt(to)) >= total)
+  assert.ok((await totalAt(to + 360_000)) > total)
+  await attachments.put(`${prod}/${nat}`, before)
 })
 
 test('only the subnet of the default route and of floating IPs carries traffic, and another subnet is not found', async () => {
