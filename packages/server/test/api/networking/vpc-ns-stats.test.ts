@@ -209,6 +209,41 @@ test('only the subnet of the default route and of floating IPs carries traffic, 
   }
 })
 
+test('flows of a VPC with thousands of NICs are drawn while the event loop has its turns, and are the same', async () => {
+  const { nics } = flowHistory(app.world)
+  const { value } = [...nics.all().values()]
+    .flatMap(({ periods }) => periods)
+    .find((each) => each.value.vpcExtId === prod)!
+  const many = Array.from({ length: 2000 }, (_, index) => `nic-${index}`)
+  await nics.putAll(
+    new Map(many.map((id) => [id, { periods: [{ from: 0, value: { ...value, vmExtId: `of-${id}` } }] }])),
+  )
+  const time = app.clock.now()
+  const flowsOf = (flows: Flows): readonly unknown[] => {
+    const found: unknown[] = []
+    flows.tableAt(prod, time)!.visit(time / 1000, (flow, rate) => found.push([flow, rate]))
+    return found
+  }
+  const flows = new Flows(app.world)
+  let turns = 0
+  let isDrawn = false
+  const count = (): void => {
+    turns++
+    if (!isDrawn) setImmediate(count)
+  }
+  setImmediate(count)
+  const drawing = flows.prepare(prod, time)
+  assert.equal(flows.prepare(prod, time), drawing)
+  await drawing
+  isDrawn = true
+  assert.ok(turns > 2)
+  assert.equal(flows.prepare(prod, time), undefined)
+  const prepared = flowsOf(flows)
+  assert.ok(prepared.length > 2000)
+  assert.deepEqual(prepared, flowsOf(new Flows(app.world)))
+  for (const id of many) await nics.remove(id)
+})
+
 test('pages slice the samples, and selection keeps id and type', async () => {
   await align()
   const to = app.clock.now()

@@ -45,7 +45,9 @@ export async function throughputOf(
   const readings: ThroughputReading[] = []
   const pause = createPause()
   for (const time of times) {
-    readings.push(throughputAt(flows, connectionExtId, periodAt(history, time)?.value, time))
+    const tunnel = periodAt(history, time)?.value
+    if (tunnel !== undefined) await flows.prepare(tunnel.vpcExtId, time)
+    readings.push(throughputAt(flows, connectionExtId, tunnel, time))
     await pause()
   }
   return readings
