@@ -80,11 +80,11 @@ export interface Guests {
   thawGuest(vmExtId: string): Promise<void>
   /** Deletes the ISO and marks the customisation of the next boot as done. */
   endCustomization(vmExtId: string, isoDiskExtId: string): Promise<void>
-  /** Domains that their guests halted or rebooted, or that are paused because their storage stalls or is full. */
+  /** Domains that a call or their guest stopped, that their guest rebooted, or that are paused because their storage stalls or is full. */
   unaskedStates(): Promise<ReadonlyMap<string, UnaskedState>>
   /** For `unaskedStates`. A backend without notifications calls `changed` at its polling interval. */
   watch(changed: () => void): () => void
-  /** The control plane has recorded the halt or reboot: `unaskedStates` leaves it out from now on. */
+  /** The control plane has recorded the stop or reboot: `unaskedStates` leaves it out from now on. */
   acknowledge(vmExtId: string): Promise<void>
   /** On the boot disk, also of a domain that is OFF. */
   installedSystem(vmExtId: string): Promise<GuestSystem | undefined>

@@ -37,8 +37,13 @@ export const bridgesOn = (app: TestApp, hostExtId: string): string[] =>
 export const bridges = `${switches}/$actions/migrate`
 
 /** Gives each host of the demo a bridge that no virtual switch has. */
-export async function freeBridge(app: TestApp, name: string, more: Partial<BridgeFact> = {}): Promise<void> {
-  for (const hostExtId of demoHosts) {
+export async function freeBridge(
+  app: TestApp,
+  name: string,
+  more: Partial<BridgeFact> = {},
+  hosts: readonly string[] = demoHosts,
+): Promise<void> {
+  for (const hostExtId of hosts) {
     const bridge = { hostExtId, name, uplinks: [], bondMode: 'NONE', mtu: 1500, vlan: 0, since: 0, ...more } as const
     await bridgeFacts(app.world).put(bridgeKey(bridge), bridge)
   }

@@ -10,7 +10,7 @@ import { lockOf } from '../scheduling/switch-bridges.ts'
 import { fault } from './ip-config.ts'
 import { metadataOf, ownedBy } from './metadata.ts'
 import { refuseFurtherSwitch } from './virtual-switch/index.ts'
-import type { SwitchEntity } from './virtual-switch/rules.ts'
+import type { SwitchEntity, SwitchHost } from './virtual-switch/rules.ts'
 
 interface Migration {
   readonly extId: string
@@ -86,6 +86,7 @@ const programOf = ({ extId: _, macAddress: __, speedMbps: ___, ...program }: Bri
 
 function switchOf({ extId, name, clusterExtId, row }: Migration, bridges: readonly BridgeView[]): SwitchEntity {
   const { bondMode, mtu, vlan } = bridges[0] as BridgeView
+  const gateway = bridges.find((bridge) => bridge.gateway !== undefined)?.gateway
   const keys = bridges.flatMap(({ hostExtId, uplinks }) => uplinks.map((uplink) => `${hostExtId}/${uplink}`))
   return {
     ...row,
@@ -102,7 +103,9 @@ function switchOf({ extId, name, clusterExtId, row }: Migration, bridges: readon
           internalBridgeName: bridge.name,
           hostNics: [...bridge.uplinks],
           ...(bridge.activeUplink === undefined ? {} : { activeUplink: bridge.activeUplink }),
+          ...(bridge.address === undefined ? {} : { ipAddress: subnetOf(bridge.address) }),
         })),
+        ...(gateway === undefined ? {} : { gatewayIpAddress: addressOf(gateway) }),
         ...(vlan === 0 ? {} : { vlanIdentifier: vlan }),
       },
     ],
@@ -113,6 +116,14 @@ function switchOf({ extId, name, clusterExtId, row }: Migration, bridges: readon
     ownerType: 'PC',
     hasDeploymentError: false,
   }
+}
+
+const addressOf = (value: string) => ({ value, prefixLength: 32 })
+
+/** @param address CIDR text */
+function subnetOf(address: string): NonNullable<SwitchHost['ipAddress']> {
+  const [value = '', length] = address.split('/')
+  return { ip: addressOf(value), prefixLength: Number(length) }
 }
 
 export const bridge = implement(

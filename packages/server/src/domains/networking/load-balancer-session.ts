@@ -61,7 +61,7 @@ const sessions = lifecycle<BalancerEntity, BalancerBody, SubnetEntity>(LoadBalan
     }
     const listener = { ...entity.listener, virtualIP: await virtualIpFor(ctx, subnet, entity, stored) }
     const session = { ...entity, listener, targetsConfig: storedTargets(entity) }
-    await refuseClash(ctx.store, session)
+    await refuseClash(ctx, session)
     const found = balancedTargets(await resolvedTargets(ctx.store, session), Number.POSITIVE_INFINITY).length
     refuseBeyond(ctx, maximumOfSession, `Targets of the load balancer session ${entity.name}`, found)
     return {

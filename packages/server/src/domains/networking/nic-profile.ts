@@ -21,7 +21,7 @@ import { rowsOf } from '../invariants/rule.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { HostAllocation } from '../scheduling/host-allocation.ts'
 import { refuseWhileChanging } from './busy.ts'
-import { inUse, namesOf, refusal, shownUsers, usersOf } from './in-use.ts'
+import { inUse, namesOf, refusal, shownAs, shownUsers, usersOf } from './in-use.ts'
 import { lifecycle } from './lifecycle.ts'
 import { type Association, associate, disassociate, type OfHostNic, type ProfileEntity } from './nic-profile-tasks.ts'
 import { uplinkKeysOf } from './virtual-switch/uplinks.ts'
@@ -133,15 +133,16 @@ async function holderOf(store: Reader, hostNicExtId: string): Promise<string | u
 }
 
 async function switchOf(
-  { drivers, store }: WriteContext<ProfileEntity>,
+  ctx: WriteContext<ProfileEntity>,
   hostExtId: string,
   nic: HostNicView,
 ): Promise<string | undefined> {
+  const { drivers, store } = ctx
   const bridge = drivers.networkFabric.bridges(hostExtId).find(({ uplinks }) => uplinks.includes(nic.name))
   if (bridge !== undefined) return `the bridge ${bridge.name}`
   const switches = await store.find(VirtualSwitch)
   const found = switches.find((each) => uplinkKeysOf(drivers, each).includes(`${hostExtId}/${nic.name}`))
-  return found && `the virtual switch ${found.name}`
+  return found && `the ${await shownAs(ctx, VirtualSwitch, found)}`
 }
 
 async function begin(

@@ -18,7 +18,7 @@ import { type AffectedEntity, bodyRules, implement, type WriteContext } from '..
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
-import { inUse } from './in-use.ts'
+import { inUse, shownAs } from './in-use.ts'
 import type { Learned } from './learned-addresses.ts'
 import { type Configuring, lifecycle, refuseBeyond } from './lifecycle.ts'
 import { refuseReservedSwitch } from './reserved-switches.ts'
@@ -140,7 +140,7 @@ async function refuseOverlap(ctx: WriteContext, entity: SubnetEntity): Promise<v
       for (const family of families) {
         const [a, b] = [plan[family]?.prefix, other[family]?.prefix]
         if (a !== undefined && b !== undefined && overlap(a, b)) {
-          const fields = `range in the VPC (subnet ${sibling.name} overlaps it)`
+          const fields = `range in the VPC (${await shownAs(ctx, Subnet, sibling)} overlaps it)`
           throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'subnet', fields })
         }
       }

@@ -18,7 +18,7 @@ import type { Reader, Transaction } from '../../store/store.ts'
 import { familyOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { holdersOf, leaseAddress, leasesOf, release, textOfLease } from '../addressing/leases.ts'
 import type { WriteContext } from '../context.ts'
-import { inUse, shownUsers } from './in-use.ts'
+import { inUse, shownAs, shownUsers } from './in-use.ts'
 import { fault } from './ip-config.ts'
 import { type BalancerEntity, doOverlap, type Listener } from './load-balancer-rules.ts'
 
@@ -81,9 +81,9 @@ const listenersOf = ({ listener, change }: BalancerEntity): readonly Listener[] 
 const addressOfListener = ({ virtualIP }: Listener): string | undefined => textOf(virtualIP.ipAddress)
 
 /** @throws ApiError 409 when another session of the VPC has the address, the protocol and one of the ports */
-export async function refuseClash(store: Reader, session: BalancerEntity): Promise<void> {
+export async function refuseClash(ctx: WriteContext, session: BalancerEntity): Promise<void> {
   const { listener } = session
-  for (const other of await sessionsIn(store, session.vpcReference)) {
+  for (const other of await sessionsIn(ctx.store, session.vpcReference)) {
     if (other.extId === session.extId) continue
     const doesClash = listenersOf(other).some(
       (taken) =>
@@ -92,7 +92,7 @@ export async function refuseClash(store: Reader, session: BalancerEntity): Promi
         taken.portRanges.some((range) => listener.portRanges.some((own) => doOverlap(range, own))),
     )
     if (!doesClash) continue
-    const fields = `virtual IP, protocol and port (session ${other.name})`
+    const fields = `virtual IP, protocol and port (${await shownAs(ctx, LoadBalancerSession, other)})`
     throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: LoadBalancerSession.title, fields })
   }
 }

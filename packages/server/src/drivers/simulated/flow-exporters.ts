@@ -1,5 +1,6 @@
 /** Simulated exporters of flow records. Source: behaviour networking.md 1.17. */
 import { isDeepStrictEqual } from 'node:util'
+import { createPause } from '../../store/pause.ts'
 import type { ExporterProgram, FlowExporting } from '../flow-exporting.ts'
 import type { FlowRecord } from '../ipfix.ts'
 import { readingSeconds } from '../telemetry.ts'
@@ -30,8 +31,6 @@ export function createExporting(world: SimulatedWorld): FlowExporting {
 }
 
 const tcp = 6
-/** Segments after which the event loop gets a turn. */
-const together = 100
 
 /**
  * By host: what its guests sent, and what they got from outside, in the time before `to`, the largest flows first. Hosts that
@@ -44,10 +43,12 @@ export async function recordsOf(
 ): Promise<ReadonlyMap<string, readonly FlowRecord[]>> {
   const faults = hardwareFaults(flows.world)
   const byHost = new Map<string, Map<string, FlowRecord>>()
+  const pause = createPause()
   for (let time = from + bucketMillis; time <= to; time += bucketMillis)
-    for (const [index, table] of [...flows.tablesOn(hostExtIds, time)].entries()) {
-      if (index % together === together - 1) await new Promise(setImmediate)
-      table().visit(time / 1000, (flow, rate) => {
+    for (const segmentExtId of flows.segmentsOn(hostExtIds, time)) {
+      await flows.prepare(segmentExtId, time)
+      await pause()
+      flows.tableAt(segmentExtId, time)?.visit(time / 1000, (flow, rate) => {
         const host = flow.source.hostExtId ?? flow.destination.hostExtId ?? ''
         if (!hostExtIds.has(host) || faults.get(host)?.isDown === true || isUnnumbered(flow)) return
         const records = byHost.get(host) ?? new Map<string, FlowRecord>()

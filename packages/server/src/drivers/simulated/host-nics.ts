@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { derivedId } from '../../core/ids/named-id.ts'
+import { createLru } from '../../core/lru.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { HostNetworking, HostNicView, NicOfHost, SwitchPort } from '../host-networking.ts'
 import { hardwareFaults } from './hardware-faults.ts'
@@ -24,8 +25,8 @@ interface HostNicsFact {
 
 export const hostNicFacts = (world: SimulatedWorld) => world.collection<HostNicsFact>('hardware.nics')
 
-const factOf = (world: SimulatedWorld, hostExtId: string): HostNicsFact =>
-  hostNicFacts(world).get(hostExtId) ?? { models: usualNics }
+const usual: HostNicsFact = { models: usualNics }
+const factOf = (world: SimulatedWorld, hostExtId: string): HostNicsFact => hostNicFacts(world).get(hostExtId) ?? usual
 
 export const nicName = (index: number): string => `eth${index}`
 
@@ -78,24 +79,40 @@ export const functionsOfHost = (world: SimulatedWorld, hostExtId: string, profil
     .flatMap(({ virtualFunctions }) => virtualFunctions ?? [])
     .reduce((sum, each) => sum + (each.profileExtId === profileExtId ? each.count : 0), 0)
 
+interface KeptNics {
+  readonly fact: HostNicsFact
+  readonly nics: readonly HostNicView[]
+}
+
+/** By host: NICs as while their links are up. Facts are replaced, never changed. */
+const kept = createLru<KeptNics>(4096)
+
 export function nicsOfHost(world: SimulatedWorld, hostExtId: string): readonly HostNicView[] {
-  const { models, rack, profiles = {} } = factOf(world, hostExtId)
-  return models.map((id, index) => {
+  const fact = factOf(world, hostExtId)
+  let known = kept.get(hostExtId)
+  if (known?.fact !== fact) kept.set(hostExtId, (known = { fact, nics: connectedNics(fact, hostExtId) }))
+  if (hardwareFaults(world).get(hostExtId) === undefined) return known.nics
+  return known.nics.map(({ switchPort, ...nic }) => {
+    if (!isLinkUp(world, { hostExtId, name: nic.name })) return { ...nic, isUp: false }
+    return { ...nic, ...(switchPort && { switchPort }) }
+  })
+}
+
+const connectedNics = ({ models, rack, profiles = {} }: HostNicsFact, hostExtId: string): readonly HostNicView[] =>
+  models.map((id, index) => {
     const name = nicName(index)
     const model = nicModel(id)
-    const isUp = isLinkUp(world, { hostExtId, name })
     const profileExtId = profiles[name]
     return {
       extId: hostNicId(hostExtId, name),
       name,
       macAddress: nicMac(hostExtId, index),
-      isUp,
+      isUp: true,
       model,
-      ...(rack === undefined || !isUp ? {} : { switchPort: portOf(rack, models.length, index) }),
+      ...(rack === undefined ? {} : { switchPort: portOf(rack, models.length, index) }),
       ...(profileExtId && { virtualFunctions: { profileExtId, count: model.virtualFunctions } }),
     }
   })
-}
 
 function isLinkUp(world: SimulatedWorld, { hostExtId, name }: NicOfHost): boolean {
   const { hasLostPower, lostUplinks = [], flaps = {} } = hardwareFaults(world).get(hostExtId) ?? {}

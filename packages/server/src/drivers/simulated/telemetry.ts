@@ -47,13 +47,22 @@ export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostB
     const lostAt = flows.lostBy(vm.extId)
     const profile = profileOf(vm.name, key)
     let at = 0
-    return times.map((time) => {
+    const readings: (VmReading | undefined)[] = []
+    for (const time of times) {
       while (at < vm.runs.length && (vm.runs[at] as Run).to < time) at++
       const run = vm.runs[at]
-      if (run === undefined || time <= run.from) return undefined
-      const circumstances = { slowdown: slowdownAt(run.hostExtId, time), lost: lostAt?.(time) ?? 0 }
-      return readingOf(vm, key, profile, run, time / 1000, circumstances)
-    })
+      if (run === undefined || time <= run.from) {
+        readings.push(undefined)
+        continue
+      }
+      const lost = lostAt?.(time) ?? 0
+      const circumstances = {
+        slowdown: slowdownAt(run.hostExtId, time),
+        lost: lost instanceof Promise ? await lost : lost,
+      }
+      readings.push(readingOf(vm, key, profile, run, time / 1000, circumstances))
+    }
+    return readings
   }
   return {
     read,

@@ -137,13 +137,19 @@ async function mirroredBy(
   times: readonly number[],
 ): Promise<readonly MirrorReading[]> {
   const history = flowHistory(flows.world).mirrors
-  const ratesAt = (time: number): readonly number[] => {
+  const ratesAt = (time: number): readonly number[] | Promise<readonly number[]> => {
     const active = periodAt(history.get(mirrorExtId), time)
-    return active === undefined ? [0, 0] : copied(flows, active.value, time)
+    if (active === undefined) return [0, 0]
+    const drawings = nicsOfSources(active.value).flatMap((nicExtId) => flows.prepareNic(nicExtId, time) ?? [])
+    const rates = () => copied(flows, active.value, time)
+    return drawings.length === 0 ? rates() : Promise.all(drawings).then(rates)
   }
   const sums = await flows.integrals.at(`mirror ${mirrorExtId}`, since, ratesAt, times)
   return sums.map(([bytes = 0, packets = 0]) => ({ transmitByteCount: bytes, transmitPacketCount: packets }))
 }
+
+const nicsOfSources = ({ sources }: ObservedMirror): readonly string[] =>
+  sources.flatMap(({ carried, nicExtId }) => carried ?? nicExtId)
 
 /** A flow between two sources is copied once; a NIC of a host does not see flows between two VMs of this host. */
 function copied(flows: Flows, { sources }: ObservedMirror, time: number): readonly number[] {

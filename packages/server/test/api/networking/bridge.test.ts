@@ -9,6 +9,7 @@ import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallOptions, startApp, type TestApp } from '../../support/start-app.ts'
 import { bridges, bridgesOn, demoHosts, freeBridge, switchBody, switches } from '../../support/virtual-switches.ts'
+import { changed, removed } from '../../support/vpcs.ts'
 
 let app: TestApp
 before(async () => {
@@ -98,6 +99,26 @@ test('a free bridge becomes a switch with the NICs, the bond mode and the VLAN o
   const deleted = await app.task(await app.call('DELETE', `${switches}/${data.extId}`))
   assert.equal(deleted.status, 'SUCCEEDED')
   for (const host of demoHosts) assert.deepEqual(bridgesOn(app, host), ['br0', 'br1', 'br2'])
+})
+
+test('addresses of hosts on the bridge stay theirs, also after an update of the switch', async () => {
+  for (const [index, hostExtId] of demoHosts.entries())
+    await freeBridge(app, 'br6', { address: `10.9.0.${index + 5}/24`, gateway: '10.9.0.1' }, [hostExtId])
+  const task = await ended({ name: 'vs6', existingBridgeName: 'br6' }, { clusterId: ids.native })
+  assert.equal(task.status, 'SUCCEEDED', JSON.stringify(task.errorMessages))
+  const path = `${switches}/${task.entitiesAffected[0].extId}`
+  const { gatewayIpAddress, hosts } = (await app.call('GET', path)).data.clusters[0]
+  assert.deepEqual(gatewayIpAddress, { value: '10.9.0.1', prefixLength: 32 })
+  assert.deepEqual(
+    hosts.map(({ ipAddress }: any) => ipAddress),
+    demoHosts.map((_, index) => ({ ip: { value: `10.9.0.${index + 5}`, prefixLength: 32 }, prefixLength: 24 })),
+  )
+  await changed(app, path, { mtu: 9000 })
+  for (const [index, host] of demoHosts.entries()) {
+    const found = app.drivers.networkFabric.bridges(host).find(({ name }) => name === 'br6')
+    assert.deepEqual([found?.mtu, found?.address, found?.gateway], [9000, `10.9.0.${index + 5}/24`, '10.9.0.1'])
+  }
+  await removed(app, path)
 })
 
 test('when a host fails, all bridges are free again', async () => {

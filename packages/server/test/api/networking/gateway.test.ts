@@ -417,6 +417,17 @@ test('a gateway in use is not deleted: the refusal names its BGP session', async
   assert.equal(attached.status, 409)
 })
 
+test('an update without the VPC leaves the gateway in its VPC', async () => {
+  for (const name of ['bgp-prod', 'vpn-prod']) {
+    const path = `${gateways}/${seedId(`gateway/${name}`)}`
+    const before = await read(path)
+    const services = { ...before.services }
+    if (name === 'bgp-prod') services.localBgpService = { ...services.localBgpService, vpcReference: undefined }
+    const after = await changed(app, path, { vpcReference: undefined, services, description: 'kept' })
+    assert.deepEqual([after.vpcReference, after.services], [before.vpcReference, before.services], name)
+  }
+})
+
 test('the AS number of a local gateway stays while a session uses it', async () => {
   const services = { ...type('Local'), localBgpService: { asn: 65099, vpcReference: seedId('vpc/prod') } }
   const { status, errors } = await put(app, local, { services })

@@ -51,9 +51,10 @@ test('hosts send the flows of each minute to the collector, with template, expor
       .hosts.map(({ hostExtId }) => hostExtId),
   )
   let bytes = 0
+  const flows = new Flows(app.world)
   for (const time of [to - 30_000, to])
-    for (const table of new Flows(app.world).tablesOn(hosts, time))
-      table().visit(time / 1000, (_, rate) => {
+    for (const segmentExtId of flows.segmentsOn(hosts, time))
+      flows.tableAt(segmentExtId, time)!.visit(time / 1000, (_, rate) => {
         bytes += 30 * rate
       })
   assert.ok(bytes > 0)

@@ -198,8 +198,8 @@ test('name, subnet and vni of a gateway are unique', async () => {
   const onOther = { localSiteParams: localSide({ stretchSubnetReference: other.slice(-36) }) }
   for (const [body, text] of [
     [stretchBody('test', { vni: 6000, ...onOther }), /same name/],
-    [stretchBody('second', { vni: 6000 }), /local subnet \(stretch test\)/],
-    [stretchBody('second', onOther), /vni on its gateway \(stretch test\)/],
+    [stretchBody('second', { vni: 6000 }), /local subnet \(layer-2 stretch test\)/],
+    [stretchBody('second', onOther), /vni on its gateway \(layer-2 stretch test\)/],
   ] as const) {
     const refused = await app.call('POST', stretches, { body })
     assert.deepEqual(refusal(refused), [409, 'ENTITY_ALREADY_EXISTS'])

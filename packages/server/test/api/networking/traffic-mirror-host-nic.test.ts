@@ -48,8 +48,8 @@ function crossing(start: number, end: number): { readonly sent: number; readonly
   const flows = new Flows(app.world)
   let [sent, received] = [0, 0]
   for (let time = start + 30_000; time <= end; time += 30_000)
-    for (const table of flows.tablesOn(new Set([host]), time))
-      table().visit(time / 1000, ({ source, destination, decision }, rate) => {
+    for (const segmentExtId of flows.segmentsOn(new Set([host]), time))
+      flows.tableAt(segmentExtId, time)!.visit(time / 1000, ({ source, destination, decision }, rate) => {
         if (source.hostExtId === destination.hostExtId) return
         if (source.hostExtId === host) sent += 30 * rate
         if (destination.hostExtId === host && decision.arrives) received += 30 * rate

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { demoSubnet } from '../../support/subnets.ts'
+import { switchBody, switches } from '../../support/virtual-switches.ts'
 import { demoVpc } from '../../support/vpcs.ts'
 import { aRobot, aRole, grant } from '../iam/people.ts'
 
@@ -66,6 +67,27 @@ test('another AS number of a gateway is refused without the names of sessions an
     remoteBgpService.asn = 65_010
   })
   assert.match(other, /that of the local gateway of the BGP session that you may not see/)
+})
+
+test('refusals because a prefix or a host NIC is taken do not name the subnet or switch of others that has it', async () => {
+  const apiKey = await keyFor(
+    ['Create_Subnet', 'Add_Virtual_Switch', 'View_VPC', 'View_Cluster'],
+    ['subnet', 'virtual_switch', 'vpc', 'cluster'],
+  )
+  const ipConfig = [
+    {
+      ipv4: {
+        ipSubnet: { ip: { value: '192.168.10.0' }, prefixLength: 25 },
+        defaultGatewayIp: { value: '192.168.10.1' },
+      },
+    },
+  ]
+  const vpcReference = demoVpc('prod').slice(-36)
+  const subnet = { name: 'overlapping', subnetType: 'OVERLAY', vpcReference, ipConfig }
+  const overlapping = await app.call('POST', `${config}/subnets`, { body: subnet, apiKey })
+  assert.match(messageOf(overlapping, 409), /subnet that you may not see overlaps it/)
+  const taken = await app.call('POST', switches, { body: switchBody('taking', ['eth2']), apiKey })
+  assert.match(messageOf(taken, 409), /eth2 is in use by virtual switch that you may not see/)
 })
 
 test('a gateway that does not suit the other end of a tunnel is refused without the name of that end', async () => {

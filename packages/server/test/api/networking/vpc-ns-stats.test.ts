@@ -5,6 +5,7 @@ import { seedId } from '../../../src/core/ids/named-id.ts'
 import { formatTime } from '../../../src/core/time/clock.ts'
 import { Flows } from '../../../src/drivers/simulated/flows/flows.ts'
 import { flowHistory } from '../../../src/drivers/simulated/flows/history.ts'
+import { routeFacts } from '../../../src/drivers/simulated/router-facts.ts'
 import { policyFacts } from '../../../src/drivers/simulated/routing-policies.ts'
 import { ids } from '../../support/clustermgmt.ts'
 import { startQuietDemo } from '../../support/events.ts'
@@ -161,6 +162,36 @@ test('totals of a VPC never fall and grow by the rates, also over long intervals
   }
 })
 
+test('totals of a VPC do not fall while its default route flaps, although only the last periods are kept', async () => {
+  await align()
+  const attachments = flowHistory(app.world).attachments
+  const [before, to] = [attachments.get(`${prod}/${nat}`)!, app.clock.now()]
+  const { value } = before.periods.at(-1)!
+  const flaps = Array.from({ length: 500 }, (_, index) => ({
+    from: to - (500 - index) * 60_000,
+    ...(index < 499 && { to: to - (499 - index) * 60_000 }),
+    value: { ...value, isExit: index % 2 === 0 },
+  }))
+  await attachments.put(`${prod}/${nat}`, { periods: flaps })
+  const totalAt = async (time: number): Promise<number> =>
+    Number((await statistics(nat, time - 60_000, time)).data.northSouthEgressBytesAbs.at(-1))
+  const total = await totalAt(to)
+  assert.ok(total > 0)
+  const routes = routeFacts(app.world)
+  const [extId, route] = [...routes.all()].find(
+    ([, { prefix, vpcExtId }]) => prefix === '0.0.0.0/0' && vpcExtId === prod,
+  )!
+  for (let flap = 0; flap < 3; flap++) {
+    await routes.remove(extId)
+    await app.clock.advance(60_000)
+    await routes.put(extId, route)
+    await app.clock.advance(60_000)
+  }
+  assert.ok((await totalAt(to)) >= total)
+  assert.ok((await totalAt(to + 360_000)) > total)
+  await attachments.put(`${prod}/${nat}`, before)
+})
+
 test('only the subnet of the default route and of floating IPs carries traffic, and another subnet is not found', async () => {
   await align()
   const to = app.clock.now()
@@ -176,6 +207,41 @@ test('only the subnet of the default route and of floating IPs carries traffic, 
     const refused = await app.call('GET', path)
     assert.deepEqual([refused.status, refused.errors[0]?.errorGroup], [404, 'ENTITY_NOT_FOUND'])
   }
+})
+
+test('flows of a VPC with thousands of NICs are drawn while the event loop has its turns, and are the same', async () => {
+  const { nics } = flowHistory(app.world)
+  const { value } = [...nics.all().values()]
+    .flatMap(({ periods }) => periods)
+    .find((each) => each.value.vpcExtId === prod)!
+  const many = Array.from({ length: 2000 }, (_, index) => `nic-${index}`)
+  await nics.putAll(
+    new Map(many.map((id) => [id, { periods: [{ from: 0, value: { ...value, vmExtId: `of-${id}` } }] }])),
+  )
+  const time = app.clock.now()
+  const flowsOf = (flows: Flows): readonly unknown[] => {
+    const found: unknown[] = []
+    flows.tableAt(prod, time)!.visit(time / 1000, (flow, rate) => found.push([flow, rate]))
+    return found
+  }
+  const flows = new Flows(app.world)
+  let turns = 0
+  let isDrawn = false
+  const count = (): void => {
+    turns++
+    if (!isDrawn) setImmediate(count)
+  }
+  setImmediate(count)
+  const drawing = flows.prepare(prod, time)
+  assert.equal(flows.prepare(prod, time), drawing)
+  await drawing
+  isDrawn = true
+  assert.ok(turns > 2)
+  assert.equal(flows.prepare(prod, time), undefined)
+  const prepared = flowsOf(flows)
+  assert.ok(prepared.length > 2000)
+  assert.deepEqual(prepared, flowsOf(new Flows(app.world)))
+  for (const id of many) await nics.remove(id)
 })
 
 test('pages slice the samples, and selection keeps id and type', async () => {

@@ -105,6 +105,27 @@ test('a power cycle leaves the VM OFF when no host can start it', async () => {
   assert.equal((await changed(app, vm.extId, 'power-on')).status, 'SUCCEEDED')
 })
 
+test('a VM whose stop succeeds without an answer fails its task, and is OFF once the control plane observes its domain', async () => {
+  const lost = { error: 'BACKEND_TIMEOUT', arguments: { fault: 'The answer was lost.' }, moment: 'AFTER' }
+  for (const [action, method] of [
+    ['power-off', 'stopVm'],
+    ['power-cycle', 'stopVm'],
+    ['shutdown', 'requestShutdown'],
+  ] as const) {
+    const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)] })
+    await booted(app, vm.extId)
+    const fault = await aFault(app, { driverCall: { driver: 'hypervisor', method } }, lost)
+    const task = await changed(app, vm.extId, action)
+    await removeFault(app, fault)
+    assert.equal(task.status, 'FAILED', action)
+    await app.clock.advance(10_000)
+    const { powerState, host } = await readVm(app, vm.extId)
+    assert.deepEqual([powerState, host], ['OFF', undefined], action)
+    assert.deepEqual(await journal(vm.extId), ['ON', 'OFF'], action)
+    assert.equal((await changed(app, vm.extId, 'power-on')).status, 'SUCCEEDED', action)
+  }
+})
+
 test('a customisation that is still to come runs in the boot of a power cycle', async () => {
   const config = { $objectType: 'vmm.v4.ahv.config.CloudInit', metadata: Buffer.from('x').toString('base64') }
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)], guestCustomization: { config } })

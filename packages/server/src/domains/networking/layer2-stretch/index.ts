@@ -11,6 +11,7 @@ import { leasesOf, releaseHolder, textOfLease } from '../../addressing/leases.ts
 import { type Broken, bodyRules, implement, type WriteContext } from '../../context.ts'
 import { rowsOf } from '../../invariants/rule.ts'
 import { limit } from '../../limits.ts'
+import { shownAs } from '../in-use.ts'
 import { lifecycle, refuseBeyond } from '../lifecycle.ts'
 import type { StretchBody, StretchEntity } from './entity.ts'
 import { releaseOthers, sitesFor } from './interfaces.ts'
@@ -108,9 +109,9 @@ async function refuseTaken(
     const hasSameGateway =
       doesShare('localSiteParams', localSiteParams) || doesShare('remoteSiteParams', remoteSiteParams)
     if (other.localSiteParams.stretchSubnetReference === localSiteParams.stretchSubnetReference)
-      throw taken(`local subnet (stretch ${other.name})`)
+      throw taken(`local subnet (${await shownAs(ctx, Layer2Stretch, other)})`)
     if (vni !== undefined && other.vni === vni && hasSameGateway)
-      throw taken(`vni on its gateway (stretch ${other.name})`)
+      throw taken(`vni on its gateway (${await shownAs(ctx, Layer2Stretch, other)})`)
   }
 }
 

@@ -5,6 +5,7 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { WriteContext } from '../../context.ts'
 import { nicNameOf, nicOf } from '../../scheduling/switch-bridges.ts'
+import { shownAs } from '../in-use.ts'
 import { fault } from '../ip-config.ts'
 import type { SwitchCluster, SwitchEntity, SwitchHost } from './rules.ts'
 
@@ -67,21 +68,23 @@ function activeFaults(
 
 /** @throws ApiError 409 that names the first NIC which something else has */
 export async function refuseTaken(
-  { store, drivers }: WriteContext,
+  ctx: WriteContext,
   { extId, clusterExtId }: Pick<SwitchEntity, 'clusterExtId' | 'extId'>,
   uplinks: readonly NamedUplink[],
 ): Promise<void> {
+  const { store, drivers } = ctx
   const holders = new Map<string, string>()
   for (const other of await store.findWhere(VirtualSwitch, { clusterExtId: clusterExtId! })) {
     if (other.extId === extId) continue
     // An update that runs holds its uplinks of before and of after.
     const own = uplinksOf({ drivers }, other.clusters[0] as SwitchCluster).map(({ key }) => key)
-    for (const key of [...own, ...(other.change?.uplinks ?? [])]) holders.set(key, `virtual switch ${other.name}`)
+    const shown = await shownAs(ctx, VirtualSwitch, other)
+    for (const key of [...own, ...(other.change?.uplinks ?? [])]) holders.set(key, shown)
   }
   // The task that associates a NIC has not yet divided it.
-  for (const { name, change } of await store.find(NicProfile)) {
-    const nic = uplinks.find((each) => each.nicExtId === change?.hostNicExtId)
-    if (nic !== undefined) holders.set(nic.key, `NIC profile ${name}`)
+  for (const profile of await store.find(NicProfile)) {
+    const nic = uplinks.find((each) => each.nicExtId === profile.change?.hostNicExtId)
+    if (nic !== undefined) holders.set(nic.key, await shownAs(ctx, NicProfile, profile))
   }
   for (const { key, hostExtId, name, path } of uplinks) {
     const holder = holders.get(key) ?? otherUser(drivers, extId, hostExtId, name)

@@ -100,16 +100,9 @@ export class FlowTable {
   readonly #drawn: readonly Drawn[]
   readonly #isWhole: (boolean | undefined)[] = []
 
-  constructor(facts: FlowFacts) {
-    const flows = new FlowMaker(facts)
-    this.#members = facts.nics
-      .map((nic) => ({ nic, nicExtId: nic.nicExtId, order: keyOf(`${facts.seed}/flow/${nic.nicExtId}`) }))
-      .sort((a, b) => a.order - b.order || (a.nicExtId < b.nicExtId ? -1 : 1))
-      .map(({ nicExtId, nic }) => flows.memberOf(nicExtId, nic))
-    const count = this.#members.length
-    const pairs =
-      count < 2 ? [] : count === 2 ? [[0, 1]] : this.#members.map((_, index) => [index, (index + 1) % count])
-    this.#edges = pairs.map(([from = 0, to = 0]) => flows.edgeOf(this.#members, from, to))
+  private constructor(members: readonly Member[], edges: readonly Edge[]) {
+    this.#members = members
+    this.#edges = edges
     const edgesOf = this.#members.map((): number[] => [])
     for (const [index, { from, to }] of this.#edges.entries()) {
       edgesOf[from]!.push(index)
@@ -118,6 +111,26 @@ export class FlowTable {
     this.#edgesOf = edgesOf
     this.#indexes = new Map(this.#members.map(({ nicExtId }, index) => [nicExtId, index]))
     this.#drawn = this.#members.map(() => ({ received: 0, transmitted: 0, second: -1 }))
+  }
+
+  /** Draws the flows in short steps. */
+  static *drawing(facts: FlowFacts): Generator<undefined, FlowTable> {
+    const flows = new FlowMaker(facts)
+    const ordered = facts.nics
+      .map((nic) => ({ nic, nicExtId: nic.nicExtId, order: keyOf(`${facts.seed}/flow/${nic.nicExtId}`) }))
+      .sort((a, b) => a.order - b.order || (a.nicExtId < b.nicExtId ? -1 : 1))
+    const members: Member[] = []
+    for (const { nicExtId, nic } of ordered) {
+      members.push(flows.memberOf(nicExtId, nic))
+      yield
+    }
+    const count = members.length
+    const edges: Edge[] = []
+    for (let from = 0; from < (count === 2 ? 1 : count) && count > 1; from++) {
+      edges.push(flows.edgeOf(members, from, (from + 1) % count))
+      yield
+    }
+    return new FlowTable(members, edges)
   }
 
   /** Every flow of the 30 s before `second`. */

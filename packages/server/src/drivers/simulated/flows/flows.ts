@@ -1,5 +1,6 @@
 /** The flows of the simulated network at any time: a pure function of history, seed and time. Source: networking.md 3.1. */
 import { createLru } from '../../../core/lru.ts'
+import { createPause } from '../../../store/pause.ts'
 import type { FloatingIpProgram, PolicyProgram } from '../../virtual-routing.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { FlowTable } from './flow-table.ts'
@@ -33,6 +34,8 @@ interface Segment {
   times: readonly number[]
   /** Most readers go through time in order. */
   last?: { readonly from: number; readonly to: number; readonly table: FlowTable }
+  /** By epoch. */
+  readonly drawings: Map<number, Promise<void>>
 }
 
 type NicPeriod = Segment['nics'][number]
@@ -65,15 +68,41 @@ export class Flows {
     })
   }
 
+  /**
+   * Before `tableAt`: draws a table that is not known, while the event loop has its turns.
+   * @returns undefined when the table is known
+   */
+  prepare(segmentExtId: string, time: number): Promise<void> | undefined {
+    const segment = this.#segment(segmentExtId)
+    if (segment === undefined || isOfLast(segment, time)) return undefined
+    const epoch = countBefore(segment.times, time)
+    if (this.#tables.get(`${segmentExtId} ${epoch}`) !== undefined) return undefined
+    const drawing = segment.drawings.get(epoch) ?? this.#prepared(segmentExtId, segment, epoch, time)
+    segment.drawings.set(epoch, drawing)
+    return drawing
+  }
+
+  async #prepared(segmentExtId: string, segment: Segment, epoch: number, time: number): Promise<void> {
+    const pause = createPause()
+    const drawing = this.#drawingOf(segment, time)
+    let step = drawing.next()
+    for (; step.done !== true; step = drawing.next()) {
+      const turn = pause()
+      if (turn !== undefined) await turn
+    }
+    segment.drawings.delete(epoch)
+    // After a change, the same epoch may be another time.
+    if (this.#index?.segments.get(segmentExtId) === segment) this.#tables.set(`${segmentExtId} ${epoch}`, step.value)
+  }
+
   /** In the 30 s before `time`. @param segmentExtId a VPC, or a NIC that is in none */
   tableAt(segmentExtId: string, time: number): FlowTable | undefined {
     const segment = this.#segment(segmentExtId)
     if (segment === undefined) return undefined
-    const { last } = segment
-    if (last !== undefined && last.from < time && time <= last.to) return last.table
+    if (isOfLast(segment, time)) return segment.last.table
     const epoch = countBefore(segment.times, time)
     const key = `${segmentExtId} ${epoch}`
-    const table = this.#tables.get(key) ?? this.#tableOf(segment, time)
+    const table = this.#tables.get(key) ?? finished(this.#drawingOf(segment, time))
     this.#tables.set(key, table)
     const [from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY] = [
       segment.times[epoch - 1],
@@ -89,26 +118,31 @@ export class Flows {
     return period && this.tableAt(segmentOf(nicExtId, period.value), time)
   }
 
-  /** Segments with NICs on the hosts: each makes its table. */
-  tablesOn(hostExtIds: ReadonlySet<string>, time: number): readonly (() => FlowTable)[] {
+  /** Undefined: the table of the NIC is known. */
+  prepareNic(nicExtId: string, time: number): Promise<void> | undefined {
+    const period = periodAt(this.#histories.nics.get(nicExtId), time)
+    return period && this.prepare(segmentOf(nicExtId, period.value), time)
+  }
+
+  /** Segments with NICs on the hosts. */
+  segmentsOn(hostExtIds: ReadonlySet<string>, time: number): ReadonlySet<string> {
     const found = new Set<string>()
     for (const [nicExtId, history] of this.#histories.nics.all()) {
       const { value } = periodAt(history, time) ?? {}
       if (value !== undefined && hostExtIds.has(value.hostExtId)) found.add(segmentOf(nicExtId, value))
     }
-    return [...found].map((segmentExtId) => () => this.tableAt(segmentExtId, time)!)
+    return found
   }
 
   /** Bytes a second that were sent to a VM and did not arrive; undefined: it never had a NIC in a VPC or behind a network function. */
-  lostBy(vmExtId: string): ((time: number) => number) | undefined {
+  lostBy(vmExtId: string): ((time: number) => number | Promise<number>) | undefined {
     const nics = this.#indexed().nicsOfVm.get(vmExtId)
     if (nics === undefined) return undefined
     const segments = new Set(nics.map(({ value }) => segmentOf(value.nicExtId, value)))
     const [segmentExtId = ''] = segments
     // Statistics ask for thousands of times, between which most networks change rarely and lose nothing.
     let nothingLost = { from: 0, to: 0 }
-    return (time) => {
-      if (nothingLost.from < time && time <= nothingLost.to) return 0
+    const lostAt = (time: number): number => {
       let [lost, isWhole] = [0, true]
       for (const period of nics) {
         if (!holdsAt(period, time)) continue
@@ -122,6 +156,13 @@ export class Flows {
       if (isWhole && segments.size === 1 && last !== undefined && last.from < time && time <= last.to)
         nothingLost = last
       return lost
+    }
+    return (time) => {
+      if (nothingLost.from < time && time <= nothingLost.to) return 0
+      const drawings = nics.flatMap((period) =>
+        holdsAt(period, time) ? (this.prepareNic(period.value.nicExtId, time) ?? []) : [],
+      )
+      return drawings.length === 0 ? lostAt(time) : Promise.all(drawings).then(() => lostAt(time))
     }
   }
 
@@ -173,10 +214,10 @@ export class Flows {
     return { segments, nicsOfVm }
   }
 
-  #tableOf({ vpcExtId, ...segment }: Segment, time: number): FlowTable {
+  #drawingOf({ vpcExtId, ...segment }: Segment, time: number): Generator<undefined, FlowTable> {
     const held = <T>(periods: readonly Period<T>[]): readonly T[] =>
       periods.flatMap((period) => (holdsAt(period, time) ? [period.value] : []))
-    return new FlowTable({
+    return FlowTable.drawing({
       seed: this.world.seed,
       ...(vpcExtId !== undefined && { vpcExtId }),
       nics: held(segment.nics),
@@ -189,9 +230,20 @@ export class Flows {
   }
 }
 
+const isOfLast = (segment: Segment, time: number): segment is Segment & Required<Pick<Segment, 'last'>> =>
+  segment.last !== undefined && segment.last.from < time && time <= segment.last.to
+
+function finished<T>(steps: Iterator<undefined, T>): T {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
 const emptySegment = (vpcExtId: string | undefined): Segment => ({
   ...(vpcExtId !== undefined && { vpcExtId }),
   ...{ nics: [], attachments: [], floatingIps: [], policies: [], tunnels: [], cuts: [], times: [] },
+  drawings: new Map(),
 })
 
 function share<T extends { readonly vpcExtId?: string }>(

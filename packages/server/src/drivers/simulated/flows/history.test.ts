@@ -13,9 +13,9 @@ function aCollection() {
     },
     remove: async (id: string) => void facts.delete(id),
   } as unknown as Collection<History<string>>
-  const at = (now: number, value?: string): Promise<void> => {
+  const at = (now: number, value?: string, merge?: (older: string, newer: string) => string): Promise<void> => {
     const observed = new Map<string, Observation<string>>(value === undefined ? [] : [['id', { value, since: now }]])
-    return record(collection, observed, ['id'], now)
+    return record(collection, observed, ['id'], now, merge)
   }
   return { at, periods: () => facts.get('id')?.periods }
 }
@@ -48,5 +48,29 @@ test('what changed or was gone for a time has a period for each state', async ()
     { from: 1000, to: 2000, value: 'a' },
     { from: 2000, to: 3000, value: 'b' },
     { from: 4000, value: 'b' },
+  ])
+})
+
+test('what changes too often keeps its beginning if two values can be merged, and forgets it otherwise', async () => {
+  for (const merge of [undefined, (older: string, newer: string): string => (older > newer ? older : newer)]) {
+    const { at, periods } = aCollection()
+    for (let minute = 1; minute <= 720; minute++) await at(60_000 * minute, minute % 2 === 0 ? 'open' : 'closed', merge)
+    const [first, second] = periods()!
+    assert.equal(periods()!.length, 501)
+    assert.deepEqual(first, { from: merge === undefined ? 220 * 60_000 : 60_000, to: 221 * 60_000, value: 'open' })
+    assert.deepEqual(second, { from: 221 * 60_000, to: 222 * 60_000, value: 'closed' })
+  }
+})
+
+test('the beginning of what changed longer ago than statistics go back is kept, unless it was gone for a time', async () => {
+  const day = 24 * 3600 * 1000
+  const { at, periods } = aCollection()
+  const last = (_: string, newer: string): string => newer
+  for (const [now, value] of [[1, 'a'], [2], [3, 'b'], [4, 'c'], [100, 'd'], [101, 'e']] as const)
+    await at(now * day, value, last)
+  assert.deepEqual(periods(), [
+    { from: 3 * day, to: 100 * day, value: 'c' },
+    { from: 100 * day, to: 101 * day, value: 'd' },
+    { from: 101 * day, value: 'e' },
   ])
 })

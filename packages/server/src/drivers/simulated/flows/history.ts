@@ -118,15 +118,20 @@ export interface Observation<T> {
   readonly since: number
 }
 
+/** The value that stands for two that followed each other, where a history becomes too long. */
+type Merge<T> = (older: T, newer: T) => T
+
 /**
  * Closes periods whose value changed or is gone, and begins those that are new.
  * @param ids of the observation; others stay as they are
+ * @param merge default: what is too old or too much is forgotten
  */
 export async function record<T>(
   histories: Collection<History<T>>,
   observed: ReadonlyMap<string, Observation<T>>,
   ids: Iterable<string>,
   now: number,
+  merge?: Merge<T>,
 ): Promise<void> {
   const changed = new Map<string, History<T>>()
   for (const id of ids) {
@@ -136,7 +141,7 @@ export async function record<T>(
     const isOpen = open !== undefined && open.to === undefined
     if (isOpen && present !== undefined && isDeepStrictEqual(open.value, present.value)) continue
     if (!isOpen && present === undefined) continue
-    const settled = closed(before?.periods ?? [], now)
+    const settled = closed(before?.periods ?? [], now, merge)
     const from = isOpen ? now : Math.max(present?.since ?? 0, open?.to ?? 0)
     const periods = present === undefined ? settled : begun(settled, { from, value: present.value })
     if (periods.length > 0) changed.set(id, { periods })
@@ -155,11 +160,19 @@ function begun<T>(settled: readonly Period<T>[], next: Period<T>): readonly Peri
 }
 
 /** A period that lasted no time is left out. */
-const closed = <T>(periods: readonly Period<T>[], now: number): readonly Period<T>[] =>
-  periods
-    .flatMap((period) => (period.to !== undefined ? [period] : period.from < now ? [{ ...period, to: now }] : []))
-    .filter(({ to }) => (to ?? now) > now - keptMillis)
-    .slice(-keptPeriods)
+function closed<T>(periods: readonly Period<T>[], now: number, merge: Merge<T> | undefined): readonly Period<T>[] {
+  const all = periods.flatMap((period) =>
+    period.to !== undefined ? [period] : period.from < now ? [{ ...period, to: now }] : [],
+  )
+  const recent = all.filter(({ to }) => (to ?? now) > now - keptMillis).slice(-keptPeriods)
+  const former = all.slice(0, all.length - recent.length)
+  let [first] = recent
+  for (const older of former.reverse()) {
+    if (merge === undefined || first === undefined || older.to !== first.from) break
+    first = { ...first, from: older.from, value: merge(older.value, first.value) }
+  }
+  return first === undefined ? [] : [first, ...recent.slice(1)]
+}
 
 const endOf = ({ periods }: History<unknown>): number | undefined => {
   const last = periods.at(-1)

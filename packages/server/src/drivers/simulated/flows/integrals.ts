@@ -3,8 +3,8 @@ import { createLru } from '../../../core/lru.ts'
 import { createPause } from '../../../store/pause.ts'
 import { readingSeconds } from '../../telemetry.ts'
 
-/** For the 30 s that end at `time`. */
-type RatesAt = (time: number) => readonly number[]
+/** For the 30 s that end at `time`. A promise only where the flows are not known yet. */
+type RatesAt = (time: number) => readonly number[] | Promise<readonly number[]>
 
 interface Sums {
   readonly since: number
@@ -41,7 +41,7 @@ export class Integrals {
     let sums = this.#known.get(key)
     if (sums?.since !== since) this.#known.set(key, (sums = { since, hours: [] }))
     const first = bucketOf(since)
-    const walk = { bucket: first, total: ratesAt(since).map(() => 0) }
+    const walk = { bucket: first, total: (await ratesAt(since)).map(() => 0) }
     const found: (readonly number[])[] = []
     const pause = createPause()
     for (const time of times) {
@@ -53,7 +53,8 @@ export class Integrals {
       }
       while (walk.bucket < end) {
         walk.bucket++
-        for (const [index, rate] of ratesAt(walk.bucket * bucketMillis).entries())
+        const rates = ratesAt(walk.bucket * bucketMillis)
+        for (const [index, rate] of (rates instanceof Promise ? await rates : rates).entries())
           walk.total[index]! += rate * readingSeconds
         const passed = (walk.bucket - first) / bucketsOfHour
         if (passed === sums.hours.length + 1) sums.hours.push([...walk.total])

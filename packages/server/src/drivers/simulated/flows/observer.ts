@@ -67,7 +67,7 @@ export function createObserver(
     },
     async attachments(now, since) {
       const observed = attachmentsOf(world, since)
-      await record(histories.attachments, observed, all(histories.attachments, observed), now)
+      await record(histories.attachments, observed, all(histories.attachments, observed), now, busier)
     },
     async floatingIps(now, since) {
       const observed = present<FloatingIpProgram>(
@@ -179,6 +179,10 @@ function attachmentsOf(world: SimulatedWorld, since: number): ReadonlyMap<string
   }
   return observed
 }
+
+/** Totals since the attachment must not fall, so time that loses its detail counts as time in which traffic passed. */
+const busier = (older: ObservedAttachment, newer: ObservedAttachment): ObservedAttachment =>
+  older.isExit && !newer.isExit ? older : newer
 
 const anywhere = '0.0.0.0/0'
 

@@ -20,12 +20,13 @@ async function northSouthOf(
 ): Promise<readonly NorthSouthReading[]> {
   const since = attachedSince(flows, `${vpcExtId}/${subnetExtId}`)
   if (since === undefined) return times.map(() => reading(nothing, nothing))
-  const ratesAt = (time: number): readonly number[] => crossing(flows.tableAt(vpcExtId, time), subnetExtId, time / 1000)
+  const drawnRates = (time: number) => crossing(flows.tableAt(vpcExtId, time), subnetExtId, time / 1000)
+  const ratesAt = (time: number) => flows.prepare(vpcExtId, time)?.then(() => drawnRates(time)) ?? drawnRates(time)
   const sums = await flows.integrals.at(`north-south ${vpcExtId}/${subnetExtId}`, since, ratesAt, times)
   const readings: NorthSouthReading[] = []
   const pause = createPause()
   for (const [index, time] of times.entries()) {
-    readings.push(reading(time > since ? ratesAt(time) : nothing, sums[index]!))
+    readings.push(reading(time > since ? await ratesAt(time) : nothing, sums[index]!))
     await pause()
   }
   return readings

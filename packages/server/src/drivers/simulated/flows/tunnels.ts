@@ -15,12 +15,11 @@ export function observedTunnels(
   since: number,
 ): ReadonlyMap<string, Observation<ObservedTunnel>> {
   const observed = new Map<string, Observation<ObservedTunnel>>()
+  const routes = Map.groupBy(routeFacts(world).all().values(), ({ nexthop }) => nexthop.connectionExtId)
   for (const [connectionExtId, tunnel] of tunnelFacts(world).tunnels.all()) {
     const [up, learning] = [upSpan(world, tunnel), bgpSpan(world, tunnel)]
     if (tunnel.vpcExtId === undefined || 'reason' in up) continue
-    const fixed = [...routeFacts(world).all().values()].filter(
-      ({ nexthop }) => nexthop.connectionExtId === connectionExtId,
-    )
+    const fixed = routes.get(connectionExtId) ?? []
     const learned = learning === undefined ? [] : acceptedBy(world, tunnel).map(formatPrefix)
     const prefixes = [...fixed.map(({ prefix }) => prefix), ...learned]
     if (prefixes.length === 0) continue
@@ -46,7 +45,9 @@ export async function throughputOf(
   const readings: ThroughputReading[] = []
   const pause = createPause()
   for (const time of times) {
-    readings.push(throughputAt(flows, connectionExtId, periodAt(history, time)?.value, time))
+    const tunnel = periodAt(history, time)?.value
+    if (tunnel !== undefined) await flows.prepare(tunnel.vpcExtId, time)
+    readings.push(throughputAt(flows, connectionExtId, tunnel, time))
     await pause()
   }
   return readings

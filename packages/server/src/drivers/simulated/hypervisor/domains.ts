@@ -5,7 +5,7 @@ import type { Domain, Domains, GuestSignal, StoppedGuest } from '../../hyperviso
 import { phaseAt } from '../guest.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
-import { type DomainFact, hasFault, holdFacts, stopped, withNewTools } from './facts.ts'
+import { type DomainFact, halted, hasFault, holdFacts, stopped, withNewTools } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { nicChangesOf } from './nics.ts'
 
@@ -59,10 +59,9 @@ export function createDomains(world: SimulatedWorld, { hosts, boots, isInstant }
     async stopVm(vmExtId) {
       const fact = domains.get(vmExtId)
       if (fact === undefined) return { isCustomizationDone: true }
-      const isOff = fact.state === 'OFF' && fact.haltedAt === undefined && fact.heldSince === undefined
-      if (!isOff) {
+      if (fact.state === 'ON' || fact.heldSince !== undefined) {
         hosts.requireAnswer('stopVm', hosts.placesOf(fact))
-        await domains.put(vmExtId, boots.off(fact))
+        await domains.put(vmExtId, halted(fact, fact.heldSince ?? clock.now()))
       }
       return stoppedGuest(boots, hosts.domain(vmExtId))
     },
@@ -126,7 +125,7 @@ function createSignals(
       if (fact.state !== 'OFF') {
         hosts.requireAnswer('requestShutdown', hosts.placesOf(fact))
         if (!(await isObeyed(fact, through))) return 'ignored'
-        await domains.put(vmExtId, boots.off(hosts.domain(vmExtId)))
+        await domains.put(vmExtId, halted(hosts.domain(vmExtId), clock.now()))
       }
       return stoppedGuest(boots, hosts.domain(vmExtId))
     },

@@ -13,7 +13,7 @@ export interface DomainFact {
   /** Last start or reset. */
   readonly startedAt?: number
   readonly lastReset?: string
-  /** The guest shut the machine down by itself; cleared once the control plane has acknowledged it. */
+  /** The guest or a call stopped it; cleared once the control plane has acknowledged it. */
   readonly haltedAt?: number
   /** The guest rebooted by itself; cleared once the control plane has acknowledged it. */
   readonly restartedAt?: number
@@ -106,10 +106,13 @@ export function stopped({ domain, lastReset, guestFaults, closedPorts }: DomainF
 
 export async function haltGuest(world: SimulatedWorld, vmExtId: string): Promise<void> {
   const fact = domainFacts(world).get(vmExtId)
-  if (fact?.state !== 'ON') return
+  if (fact?.state === 'ON') await domainFacts(world).put(vmExtId, halted(fact, world.clock.now()))
+}
+
+/** With its last boot, which tells whether its customisation has run. */
+export function halted(fact: DomainFact, haltedAt: number): DomainFact {
   const { startedAt = 0, restartedAt } = fact
-  const boot = defined({ startedAt, restartedAt })
-  await domainFacts(world).put(vmExtId, { ...stopped(fact), ...boot, haltedAt: world.clock.now() })
+  return { ...stopped(fact), ...defined({ startedAt, restartedAt }), haltedAt }
 }
 
 /** The host came back at this moment; a domain that is held at start stays off. */

@@ -7,7 +7,7 @@ import { fabricFacts } from '../network-fabric.ts'
 import type { SimulatedWorld } from '../world.ts'
 import type { GuestBoots } from './boots.ts'
 import { AddressClashes } from './clashes.ts'
-import { type DomainFact, diskFacts, hasFault, stallFacts, stopped, withNewTools } from './facts.ts'
+import { type DomainFact, diskFacts, hasFault, stallFacts, withNewTools } from './facts.ts'
 import type { Freezing } from './freezing.ts'
 import type { SimulatedHosts } from './hosts.ts'
 import { isSeen, seenNic } from './nics.ts'
@@ -48,7 +48,7 @@ export function createGuests(
         if (state === undefined) continue
         states.set(extId, {
           state,
-          isCustomizationDone: boots.isCustomizationDone(fact, fact.haltedAt ?? fact.heldSince),
+          isCustomizationDone: boots.hasCustomized(fact),
         })
       }
       return states
@@ -61,7 +61,7 @@ export function createGuests(
       }),
     async acknowledge(vmExtId) {
       const fact = domains.get(vmExtId)
-      if (fact?.haltedAt !== undefined) await domains.put(vmExtId, stopped(fact))
+      if (fact?.haltedAt !== undefined) await domains.put(vmExtId, boots.off(fact))
       else if (fact?.restartedAt !== undefined) await domains.put(vmExtId, boots.settled(fact))
     },
     async observeGuests(vmExtIds) {
