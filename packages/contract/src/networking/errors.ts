@@ -39,6 +39,7 @@ export const networkingErrors = errorTable({
     'NETWORKING-10001 400 INVALID_ARGUMENT':
       'Failed to {verb} Network Function due to an invalid input parameter - Failed to configure network function {name}: {fault}',
   },
+  NETWORKING_CONFLICT: { 'NETWORKING-10089 409 CONFLICT': '{fault}' },
   NETWORKING_ENTITY_ALREADY_EXISTS: {
     'NETWORKING-10071 409 ENTITY_ALREADY_EXISTS':
       'A {kind} with the same {fields} exists already. Choose another value.',

@@ -163,8 +163,8 @@ export const gatewayOperations = {
   listGateways: list('/config/gateways', Gateway, {
     ...view,
     filter: names(`
-      cloudNetworkReference, gatewayDeviceVendor, installedSoftwareVersion, name, supportedSoftwareVersion, vmReference,
-      vpcReference
+      cloudNetworkReference, extId, gatewayDeviceVendor, installedSoftwareVersion, name, supportedSoftwareVersion,
+      vmReference, vpcReference
     `),
     orderby: ['name'],
     expand: { vm: { shape: ApplianceVm }, vpc: { kind: 'Vpc', by: 'vpcReference' } },

@@ -26,7 +26,7 @@ const path = '/config/layer2-stretches/{layer2StretchExtId}/learned-mac-addresse
 export const learnedMacAddressOperations = {
   listLearnedMacAddressesByLayer2StretchId: list(path, LearnedMacAddress, {
     roles: gatewayReaders,
-    filter: ['macType', 'value'],
+    filter: ['extId', 'macType', 'value'],
     orderby: ['macType', 'value'],
   }),
   getLearnedMacAddressForLayer2StretchById: get(`${path}/{extId}`, LearnedMacAddress, { roles: gatewayReaders }),

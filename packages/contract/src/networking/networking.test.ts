@@ -40,6 +40,12 @@ test('listAwsSubnets and listBgpSessions are those of the specification', () => 
   assert.deepEqual(Object.keys(sessions.expand ?? {}), ['localGateway', 'remoteGateway'])
 })
 
+test('every list that takes a filter finds an id, except those of the specification', () => {
+  const lists = networking.operations.filter(({ verb, filter }) => verb === 'list' && filter !== undefined)
+  const without = lists.filter(({ filter }) => filter?.includes('extId') !== true)
+  assert.deepEqual(without.map(({ id }) => id).sort(), ['listAwsSubnets', 'listBgpSessions'])
+})
+
 test('a tag is required by PUT alone, a request id by nothing', () => {
   for (const { id, method, ifMatch, requestId, dryRun } of networking.operations) {
     assert.equal(ifMatch === 'required', method === 'PUT', id)

@@ -88,7 +88,7 @@ const view = { roles: gatewayReaders }
 export const vpnConnectionOperations = {
   listVpnConnections: list('/config/vpn-connections', VpnConnection, {
     ...view,
-    filter: names('dynamicRoutePriority, localGatewayReference, name, remoteGatewayReference'),
+    filter: names('dynamicRoutePriority, extId, localGatewayReference, name, remoteGatewayReference'),
     orderby: names('dynamicRoutePriority, name'),
   }),
   createVpnConnection: create('/config/vpn-connections', VpnConnection, mutation),

@@ -42,11 +42,14 @@ function referenceNotFound(
   const key = `${operation.namespace.toUpperCase()}_REFERENCE_NOT_FOUND`
   if (!Object.hasOwn(errorCatalogue, key)) return notFound(resource, reference.extId, reference.path)
   const values = {
-    verb: operation.verb,
+    verb: operation.verb === 'action' ? firstWordOf(operation.id) : operation.verb,
     kind: operation.resource?.title ?? operation.stem,
-    name: String((body as Document | undefined)?.['name'] ?? ''),
+    name: String((body as Document | undefined)?.['name'] ?? 'of this request'),
     referencedKind: resource.title,
     referencedExtId: reference.extId,
   }
   return new ApiError(key as 'NETWORKING_REFERENCE_NOT_FOUND', values, { extra: { attributePath: reference.path } })
 }
+
+/** `clear` of `clearRoutingPolicyCounters`. */
+const firstWordOf = (operationId: string): string => /^[a-z]+/.exec(operationId)?.[0] ?? operationId

@@ -18,7 +18,7 @@ const maximumNamed = 5
 const maximumOfKind = 100
 
 /** 409 for a state that has no code of its own. */
-export const refusal = (text: string): ApiError => new ApiError('CONFLICT', { fault: text })
+export const refusal = (text: string): ApiError => new ApiError('NETWORKING_CONFLICT', { fault: text })
 
 export function inUse(kind: string, name: string, users: readonly string[]): ApiError {
   const more = users.length > maximumNamed ? ` and ${users.length - maximumNamed} more` : ''

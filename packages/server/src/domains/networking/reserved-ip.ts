@@ -168,13 +168,14 @@ async function reservations(
     requested.addresses.flatMap((address) => {
       const text = formatAddress(address)
       const lease = held.get(text)
-      if (lease === undefined) return [new ApiError('CONFLICT', { fault: `${text} is not reserved.` })]
-      if (lease.isLeaving === true) return [new ApiError('CONFLICT', { fault: `${text} is being given back already.` })]
+      if (lease === undefined) return [new ApiError('NETWORKING_CONFLICT', { fault: `${text} is not reserved.` })]
+      if (lease.isLeaving === true)
+        return [new ApiError('NETWORKING_CONFLICT', { fault: `${text} is being given back already.` })]
       if (lease.kind !== 'RESERVED') {
         return [new ApiError('IP_ADDRESS_UNAVAILABLE', { address: text, state: stateOf[lease.kind!] })]
       }
       if (context === undefined || lease.clientContext === context) return []
-      return [new ApiError('CONFLICT', { fault: `${text} is reserved with another context.` })]
+      return [new ApiError('NETWORKING_CONFLICT', { fault: `${text} is reserved with another context.` })]
     }),
   )
   return leases

@@ -1,8 +1,8 @@
 /** Source: specification 4.8; behaviour vmm.md 1.15; clustermgmt.md 1.17. */
 
+import { ApiError } from '../../core/api-error.ts'
 import { formatTime, parseTime } from '../../core/time/clock.ts'
 import { readingSeconds } from '../../drivers/telemetry.ts'
-import { fault } from '../virtual-machines/fault.ts'
 
 export const statTypes = ['SUM', 'MIN', 'MAX', 'AVG', 'COUNT', 'LAST'] as const
 export type StatType = (typeof statTypes)[number]
@@ -38,9 +38,16 @@ type Parameters = Readonly<Record<string, unknown>>
 export function spanOf(parameters: Parameters, now: number): { readonly from: number; readonly to: number } {
   const [start, end] = [parameters['$startTime'], parameters['$endTime']] as [string, string]
   const [from, to] = [parseTime(start) ?? 0, parseTime(end) ?? 0]
-  if (from >= to) throw fault('$startTime', `a time before $endTime (${end})`, start)
+  if (from >= to) throw isNotBefore(start, end)
   // A reading exists only after its 30 s.
   return { from: Math.max(from / 1000, now / 1000 - retentionSeconds), to: Math.min(to, now) / 1000 }
+}
+
+/** In the words of the namespace that is asked; vmm has its text in two parts. */
+function isNotBefore(start: string, end: string): ApiError {
+  const [expected, found] = [`a time before $endTime (${end})`, `"${start}"`]
+  const fault = `expected ${expected}, found ${found}`
+  return new ApiError('INVALID_ARGUMENT', { attributePath: '$startTime', fault }, { extra: { expected, found } })
 }
 
 export function gridOf(

@@ -80,7 +80,9 @@ function trafficOf(
   share: number,
   { key, time }: { readonly key: number; readonly time: number },
 ): TrafficReading {
-  if (reading === undefined || share === 0 || connectedNics === 0) return { bytes: 0, packets: 0, requests: 0 }
+  // A target that no packet reaches, because a policy denies all of them, answers none.
+  const isReached = reading !== undefined && reading.receivedBytes > 0
+  if (!isReached || share === 0 || connectedNics === 0) return { bytes: 0, packets: 0, requests: 0 }
   const within = ([least, most]: readonly [number, number], draw: number): number =>
     least + (most - least) * noise(key, draw, time / 1000)
   const ofNic = (reading.receivedBytes + reading.transmittedBytes) / connectedNics

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
+import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
@@ -10,6 +11,7 @@ import { hostOfAppliance, vtep } from '../../kinds/networking/gateway.ts'
 import { setFault } from '../../support/clustermgmt.ts'
 import { happen } from '../../support/events.ts'
 import { checkInvariants } from '../../support/invariants.ts'
+import { aVm, changed as changedVm, GiB, type NativeCluster } from '../../support/native-cluster.ts'
 import { startApp, type TestApp, type TestSettings } from '../../support/start-app.ts'
 import { changed, demoRoutes, ip, made, put, removed } from '../../support/vpcs.ts'
 
@@ -212,17 +214,44 @@ test('a remote gateway has no software to upgrade', () =>
     assert.deepEqual([status, errors[0]!.code], [400, 'NETWORKING-10001'])
   }))
 
-test('on a full cluster the creation fails and leaves nothing', () =>
+/** Runs VMs until no host has 4 GiB left. */
+async function fill(app: TestApp): Promise<void> {
+  const native = { extId: cluster, imageExtId: seedId('image/ubuntu-24.04.qcow2') } as NativeCluster
+  for (const size of [64, 16, 4])
+    for (let isRoomLeft = true; isRoomLeft; ) {
+      const { extId } = await aVm(app, native, { name: 'filler', memorySizeBytes: size * GiB })
+      isRoomLeft = (await changedVm(app, extId, 'power-on')).status === 'SUCCEEDED'
+    }
+}
+
+test('on a full cluster the creation fails, and leaves no VM, disk, lease or row', () =>
   withApp({}, async (app) => {
-    for (const { extId } of await app.store.findWhere(Host, { 'cluster/uuid': cluster }))
-      await app.store.transaction((store) => store.update(Host, extId, { maintenanceState: 'in_maintenance' }))
-    const before = (await app.store.find(Gateway)).length
+    await fill(app)
+    const present = async () => [
+      (await app.store.find(Gateway)).map(({ extId }) => extId),
+      (await app.store.find(AddressLease)).map(({ extId }) => extId),
+      (await app.store.find(HostAllocation)).map(({ extId }) => extId),
+      [...domainFacts(app.world).all().keys()],
+      [...diskFacts(app.world).all().keys()],
+    ]
+    const before = await present()
     const task = await app.task(await app.call('POST', gateways, { body: vtep('homeless') }))
     assert.equal(task.status, 'FAILED')
     assert.match(task.errorMessages[0].message, /no host can run the gateway homeless/)
-    assert.equal((await app.store.find(Gateway)).length, before)
-    for (const { extId } of await app.store.findWhere(Host, { 'cluster/uuid': cluster }))
-      await app.store.transaction((store) => store.update(Host, extId, { maintenanceState: 'normal' }))
+    assert.deepEqual(await present(), before)
+  }))
+
+test('while all hosts are in maintenance, no host can run a gateway', () =>
+  withApp({}, async (app) => {
+    const hosts = await app.store.findWhere(Host, { 'cluster/uuid': cluster })
+    const setAll = async (maintenanceState: string): Promise<void> => {
+      for (const { extId } of hosts)
+        await app.store.transaction((store) => store.update(Host, extId, { maintenanceState }))
+    }
+    await setAll('in_maintenance')
+    const task = await app.task(await app.call('POST', gateways, { body: vtep('homeless') }))
+    assert.match(task.errorMessages[0].message, /no host can run the gateway homeless/)
+    await setAll('normal')
   }))
 
 test('a creation takes 30 to 90 s in natural time, shows as deploying, and can be cancelled until the appliance starts', () =>

@@ -100,6 +100,17 @@ test('lists filter by name, expand VM and VPC, and show local and remote gateway
   assert.ok(names.includes('tor-a'))
 })
 
+test('gateways, VPN connections and learned MAC addresses are found by their ids', async () => {
+  const stretch = `layer2-stretches/${seedId('layer2-stretch/web-stretch')}`
+  for (const collection of ['gateways', 'vpn-connections', `${stretch}/learned-mac-addresses`]) {
+    const path = `/networking/v4.3/config/${collection}`
+    const { data } = await app.call('GET', path)
+    const { extId } = data.at(-1)
+    const found = await app.call('GET', `${path}?$filter=extId eq '${extId}'`)
+    assert.deepEqual([found.total, found.data[0]?.extId], [1, extId], collection)
+  }
+})
+
 test('a remote gateway is UP while a session to it is established', async () => {
   assert.deepEqual((await read(remote)).status, { state: 'UP' })
   const path = await made(app, gateways, {

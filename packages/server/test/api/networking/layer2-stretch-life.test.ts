@@ -20,7 +20,7 @@ import {
   unstretched,
   vpnBody,
 } from '../../support/stretches.ts'
-import { made, removed } from '../../support/vpcs.ts'
+import { made, removed, routingPolicies } from '../../support/vpcs.ts'
 
 let app: TestApp
 before(async () => {
@@ -220,6 +220,29 @@ test('statistics follow the VMs of the subnet, are 0 while the tunnel is down, a
   assert.equal((await measured(path, cut, cut)).status, 400)
   await removed(app, path)
   assert.equal((await measured(path, cut, app.clock.now())).status, 404)
+})
+
+test('while a policy denies everything nothing crosses a stretch, as traces through it say', async () => {
+  const path = await made(app, stretches, stretchBody('denied'))
+  await seconds(30)
+  const body = { source: { vm: 'web-01' }, destination: { address: '192.168.10.200' }, destinationPort: 443 }
+  const crossing = async (): Promise<unknown[]> => {
+    const { outcome } = (await app.call('POST', '/control/v1/worlds/default/network/$actions/trace', { body })).data
+    await app.clock.advance(60_000 - (app.clock.now() % 30_000))
+    const now = app.clock.now()
+    const { throughputRxKbps, throughputTxKbps } = (await measured(path, now - 1000, now)).data
+    return [outcome, Number(throughputRxKbps) > 0, Number(throughputTxKbps) > 0]
+  }
+  assert.deepEqual(await crossing(), ['DELIVERED', true, true])
+  const any = { addressType: 'ANY' }
+  const policyMatch = { source: any, destination: any, protocolType: 'ANY' }
+  const deny = await made(app, routingPolicies, {
+    ...{ name: 'nothing-passes', priority: 900, vpcExtId: seedId('vpc/prod') },
+    policies: [{ policyMatch, policyAction: { actionType: 'DENY' } }],
+  })
+  assert.deepEqual(await crossing(), ['DROPPED', false, false])
+  await removed(app, deny)
+  await removed(app, path)
 })
 
 test('the path of a stretch survives a restart of the service', async () => {

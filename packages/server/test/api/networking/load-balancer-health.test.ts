@@ -12,7 +12,7 @@ import { checkInvariants } from '../../support/invariants.ts'
 import { balancerBody, balancerStats, balancers, demoBalancer, nicOf, toNics } from '../../support/load-balancers.ts'
 import { aVm, bootDisk, changed as changedVm, type NativeCluster, nicOn } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
-import { changed, made, removed } from '../../support/vpcs.ts'
+import { changed, made, removed, routingPolicies } from '../../support/vpcs.ts'
 
 let app: TestApp
 before(async () => {
@@ -213,6 +213,27 @@ test('statistics: a target has no more traffic than its VM, and none while it is
   assert.ok(own! > 0 && demo! > 0 && demo! + own! < whole, `${demo} and ${own} of ${whole}`)
   await happen(app, { type: 'GUEST_PORT_OPENS', vm: web01, port: 80 })
   await removed(app, path)
+})
+
+test('statistics: while a policy denies everything no listener has traffic, as traces to it say', async () => {
+  const body = { source: { vm: 'db-01' }, destination: { address: '192.168.10.5' }, destinationPort: 443 }
+  const outcome = async (): Promise<string> =>
+    (await app.call('POST', '/control/v1/worlds/default/network/$actions/trace', { body })).data.outcome
+  const bytesOf30Seconds = async (): Promise<number> => {
+    await app.clock.advance(60_000 - (app.clock.now() % 30_000))
+    const now = app.clock.now()
+    return sumOf((await statsOf(demoBalancer, now - 1000, now)).data.listenerStats[0].numBytes)
+  }
+  assert.deepEqual([await outcome(), (await bytesOf30Seconds()) > 0], ['DELIVERED', true])
+  const any = { addressType: 'ANY' }
+  const policyMatch = { source: any, destination: any, protocolType: 'ANY' }
+  const deny = await made(app, routingPolicies, {
+    ...{ name: 'nothing-passes', priority: 900, vpcExtId: seedId('vpc/prod') },
+    policies: [{ policyMatch, policyAction: { actionType: 'DENY' } }],
+  })
+  assert.deepEqual([await outcome(), await bytesOf30Seconds()], ['DROPPED', 0])
+  await removed(app, deny)
+  assert.deepEqual([await outcome(), (await bytesOf30Seconds()) > 0], ['DELIVERED', true])
 })
 
 test('statistics: a target that left keeps its past, the deleted session answers 404', async () => {

@@ -22,7 +22,7 @@ import {
   toNics,
   toWebTier,
 } from '../../support/load-balancers.ts'
-import { aVm, bootDisk, changed as changedVm, type NativeCluster, nicOn } from '../../support/native-cluster.ts'
+import { act, aVm, bootDisk, changed as changedVm, type NativeCluster, nicOn } from '../../support/native-cluster.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { Steps } from '../../support/steps.ts'
 import { demoSubnet, recount, usageOf } from '../../support/subnets.ts'
@@ -342,6 +342,31 @@ test('a category target follows the categories of VMs within 5 s', async () => {
     programOf(path)?.targets.map(({ nicExtId }) => nicExtId),
     both,
   )
+})
+
+test('a VM that gets the category of a target is one within 5 s, and none after it loses the category', async () => {
+  const path = await aBalancer()
+  const vm = await aGuest()
+  const targets = async (): Promise<unknown> => {
+    await app.clock.advance(5000)
+    const shown = (await read(path)).targetsConfig.categoryTargets[0].nics
+    assert.deepEqual(
+      programOf(path)?.targets.map(({ nicExtId }) => nicExtId),
+      shown.map(({ virtualNicReference }: any) => virtualNicReference),
+    )
+    return shown.map(({ virtualNicReference }: any) => virtualNicReference)
+  }
+  const both = [await nicOf(app, 'web-01'), await nicOf(app, 'web-02')]
+  assert.deepEqual(await targets(), both)
+  const categories = { categories: [{ extId: seedId('category/AppTier/Web') }] }
+  for (const [action, expected] of [
+    ['associate-categories', [...both, vm.nics[0].extId]],
+    ['disassociate-categories', both],
+  ] as const) {
+    assert.equal((await app.task(await act(app, vm.extId, action, categories))).status, 'SUCCEEDED')
+    assert.deepEqual(await targets(), expected, action)
+  }
+  await changedVm(app, vm.extId, 'delete')
 })
 
 test('sessions and targets beyond the limits are refused', async () => {

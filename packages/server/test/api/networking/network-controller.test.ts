@@ -159,7 +159,10 @@ test('an update with the ETag changes the default VLAN stack of later subnets, a
     'only a migration does that',
   )
   await removed(app, vlan)
-  await changed(app, demoController, { defaultVlanStack: 'LEGACY' })
+  const substrate = await put(app, demoController, { cloudSubstrate: 'AWS' })
+  assert.deepEqual([substrate.status, substrate.errors[0]?.code], [400, 'NETWORKING-10002'])
+  const { cloudSubstrate } = await changed(app, demoController, { defaultVlanStack: 'LEGACY' })
+  assert.equal(cloudSubstrate, undefined)
 })
 
 test('the controller can allow overlapping prefixes, and cannot forbid them again while some overlap', async () => {

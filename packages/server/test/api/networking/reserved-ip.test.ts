@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
+import { AddressRun } from '@hyperplane/contract/networking/address-lease'
 import { startApp, type TestApp } from '../../support/start-app.ts'
 import {
   addressesOfTask,
@@ -181,11 +182,14 @@ test('every spelling of an IPv6 address means the same address', async () => {
   assert.equal((await app.call('GET', `${subnet}/reserved-ips`)).total, 0)
 })
 
-test('with an IPv6 /64 as pool reservations are as quick as with a small one, and all counts fit into JSON numbers', async () => {
+test('100 addresses of an IPv6 /64 take the lowest ones and one run, and all counts fit into JSON numbers', async () => {
   const ranges = { ipv6: 'fd00:300::/64', pools6: [['fd00:300::', 'fd00:300::ffff:ffff:ffff:ffff']] } as const
   const subnet = await aSubnet(app, ranges)
   const addresses = await addressesOfTask(app, await reserve(app, subnet, { ...one, count: 100 }))
   assert.deepEqual([addresses[0], addresses.at(-1)], ['fd00:300::2', 'fd00:300::65'])
+  // A look-up reads runs of leased addresses, however large the pool is.
+  const runs = await app.store.findWhere(AddressRun, { subnetExtId: subnet.slice(-36) })
+  assert.equal(runs.length, 1)
   const usage = await usageOf(app, subnet)
   assert.equal(usage.numFreeIPs, Number.MAX_SAFE_INTEGER)
   assert.equal(usage.ipPoolUsages, undefined)

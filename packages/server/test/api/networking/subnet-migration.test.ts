@@ -144,8 +144,13 @@ test('no more than four subnets migrate at once', async () => {
 test('subnets that cannot migrate are refused before the task', async () => {
   const subnet = await basic('refused')
   assert.equal((await migrate(subnet, subnet)).status, 400)
-  assert.equal((await migrate(randomUUID())).status, 404)
-  assert.deepEqual(refusal(await migrate(demoSubnet('web'))), [409, 'CONFLICT'])
+  const missing = randomUUID()
+  const unknown = await migrate(missing)
+  assert.deepEqual([unknown.status, unknown.errors[0]?.code], [404, 'NETWORKING-10060'])
+  const text = `Failed to migrate subnet of this request as a referenced resource was not found - subnet ${missing} not found`
+  assert.equal(unknown.errors[0]?.message, text)
+  const overlay = await migrate(demoSubnet('web'))
+  assert.deepEqual([...refusal(overlay), overlay.errors[0]?.code], [409, 'CONFLICT', 'NETWORKING-10089'])
   assert.deepEqual(refusal(await migrate(demoSubnet('ext-nat'))), [409, 'CONFLICT'])
   const two = await migrate(demoSubnet('web'), demoSubnet('ext-nat'))
   assert.equal(two.errors.length, 2)

@@ -13,7 +13,7 @@ import { checkInvariants } from '../../support/invariants.ts'
 import { aVm, bootDisk, changed as changedVm, type NativeCluster, nicOn } from '../../support/native-cluster.ts'
 import { countersOf } from '../../support/policy-counters.ts'
 import type { CallResult, TestApp } from '../../support/start-app.ts'
-import { made, removed, routingPolicies } from '../../support/vpcs.ts'
+import { made, prefix, removed, routingPolicies } from '../../support/vpcs.ts'
 
 let app: TestApp
 before(async () => {
@@ -29,6 +29,7 @@ const statistics = (subnet: string, from: number, to: number, more = ''): Promis
     'GET',
     `/networking/v4.3/stats/vpc/${prod}/external-subnets/${subnet}?$startTime=${formatTime(from)}&$endTime=${formatTime(to)}${more}`,
   )
+const prefixOf = { web: prefix('192.168.10.0/24'), db: prefix('192.168.20.0/24') }
 /** Readings belong to whole 30 s. */
 const align = (): Promise<unknown> => app.clock.advance(30_000 - (app.clock.now() % 30_000))
 const sum = (values: readonly (string | number)[]): number => values.reduce<number>((all, one) => all + Number(one), 0)
@@ -94,6 +95,29 @@ test('what the NICs of a VPC send and what enters it from outside is what its po
   const tunneled = tunneledInto(prod, from, to)
   assert.ok(sent > 0 && entered > 0 && tunneled > 0)
   assert.equal(countedIn(prod), sent + entered + tunneled)
+})
+
+test('what the NICs of a subnet send is what the policy of that subnet counts, with what it sends inside', async () => {
+  await align()
+  const policies = await Promise.all(
+    ['web', 'db'].map((name, index) => {
+      const source = { addressType: 'SUBNET', subnetPrefix: prefixOf[name as keyof typeof prefixOf] }
+      const policyMatch = { source, destination: { addressType: 'ANY' }, protocolType: 'ANY' }
+      const policies = [{ policyMatch, policyAction: { actionType: 'PERMIT' } }]
+      return made(app, routingPolicies, { name, priority: 800 + index, vpcExtId: prod, policies })
+    }),
+  )
+  const from = await counting()
+  await app.clock.advance(300_000)
+  const to = app.clock.now()
+  for (const [index, name] of ['web', 'db'].entries()) {
+    const { data } = await app.call('GET', `/networking/v4.3/config/subnets/${seedId(`subnet/${name}`)}/vnics`)
+    const vms = [...new Set<string>(data.map(({ vmReference }: any) => vmReference))]
+    const sent = sum(await Promise.all(vms.map((vm) => bytesOfVm(vm, from, to, 'hypervisorNumTransmittedBytes'))))
+    assert.ok(sent > 0)
+    assert.equal(countersOf(new Flows(app.world), policies[index]!.slice(-36))!.forward.bytes, sent, name)
+  }
+  for (const policy of policies) await removed(app, policy)
 })
 
 test('what arrives from neighbours and from outside is what the NICs of a VPC receive', async () => {

@@ -173,6 +173,85 @@ test('the configuration for FRR exchanges routes without route maps, which FRR d
   assert.match(await configOf('strongSwan'), /# router bgp 65060\n# {2}no bgp ebgp-requires-policy\n/)
 })
 
+/** The numbers that the command line of each device accepts. A pattern may match several times. */
+const ranges: Readonly<Record<string, readonly (readonly [RegExp, least: number, most: number])[]>> = {
+  'Cisco IOS XE': [
+    [/^ lifetime (\d+)$/gm, 120, 86_400],
+    [/^ dpd (\d+) \d+ periodic$/gm, 10, 3600],
+    [/^ dpd \d+ (\d+) periodic$/gm, 2, 60],
+    [/security-association lifetime seconds (\d+)$/gm, 120, 2_592_000],
+  ],
+  'Fortinet FortiGate': [
+    [/set keylife (\d+)$/gm, 120, 172_800],
+    [/set keylifeseconds (\d+)$/gm, 120, 172_800],
+    [/set dpd-retrycount (\d+)$/gm, 1, 10],
+    [/set dpd-retryinterval (\d+)$/gm, 1, 3600],
+  ],
+  'Juniper SRX': [
+    [/lifetime-seconds (\d+)$/gm, 180, 86_400],
+    [/dead-peer-detection interval (\d+)$/gm, 2, 60],
+    [/dead-peer-detection threshold (\d+)$/gm, 1, 5],
+  ],
+  'Palo Alto Networks PAN-OS': [
+    [/lifetime (?:seconds|minutes) (\d+)$/gm, 3, 65_535],
+    [/dpd interval (\d+)$/gm, 2, 100],
+  ],
+  VyOS: [
+    [/group \S+ lifetime '(\d+)'$/gm, 30, 86_400],
+    [/dead-peer-detection (?:interval|timeout) '(\d+)'$/gm, 2, 86_400],
+  ],
+}
+
+/** The statements of a device whose configuration has blocks, each with the heads of the blocks around it. */
+function statementsOf(name: string, config: string): readonly string[] {
+  const [opening, closing] = name === 'strongSwan' ? [/ \{$/, /^\}$/] : [/^(config|edit) /, /^(end|next)$/]
+  const open: string[] = []
+  const statements: string[] = []
+  for (const line of config.split('\n').map((each) => each.trim())) {
+    if (line === '' || line.startsWith('#')) continue
+    if (closing.test(line)) assert.ok(open.pop(), `${name} closes a block that it did not open`)
+    else if (opening.test(line)) open.push(line)
+    else statements.push([...open, line].join(' '))
+  }
+  assert.deepEqual(open, [], name)
+  return statements
+}
+
+test('every device accepts the numbers that stand for the shortest and the longest times of a connection', async () => {
+  const { ipsecConfig, dpdConfig } = (await app.call('GET', own)).data
+  for (const [seconds, intervalSecs, timeoutSecs] of [
+    [300, 1, 2],
+    [86_400, 1, 86_400],
+    [65_536, 3600, 86_400],
+  ]) {
+    const lifetimes = { ikeLifetimeSecs: seconds, ipsecLifetimeSecs: seconds }
+    await changed(app, own, {
+      ...{ ipsecConfig: { ...ipsecConfig, ...lifetimes }, dpdConfig: { ...dpdConfig, intervalSecs, timeoutSecs } },
+    })
+    for (const [name, patterns] of Object.entries(ranges)) {
+      const config = await configOf(name)
+      for (const [pattern, least, most] of patterns) {
+        const found = [...config.matchAll(pattern)].map(([, number]) => Number(number))
+        assert.ok(found.length > 0, `${name} ${pattern}`)
+        for (const number of found) assert.ok(least <= number && number <= most, `${name} ${pattern}: ${number}`)
+      }
+    }
+  }
+  await changed(app, own, { ipsecConfig, dpdConfig })
+})
+
+test('blocks of configurations are closed, and every other line is a statement of the device', async () => {
+  for (const name of ['strongSwan', 'Fortinet FortiGate']) {
+    const statements = statementsOf(name, await configOf(name))
+    const form = name === 'strongSwan' ? / [a-z_-]+ = \S+/ : /^config .+ set [a-z0-9-]+ \S+/
+    for (const statement of statements) assert.match(statement, form, name)
+    assert.ok(statements.length > 15)
+  }
+  for (const name of ['Juniper SRX', 'Palo Alto Networks PAN-OS', 'VyOS'])
+    for (const line of (await configOf(name)).split('\n').filter((each) => each !== '' && !each.startsWith('#')))
+      assert.match(line, /^(set [a-z-]+ [a-z0-9-]+ .*\S|commit)$/, name)
+})
+
 test('an algorithm with built-in integrity has no hash, and the peer of an acceptor initiates', async () => {
   const ipsecConfig = { ikeEncryptionAlgorithm: 'AES256GCM128', ipsecEncryptionAlgorithm: 'AES256GCM128' }
   await changed(app, own, { ipsecConfig, localGatewayRole: 'ACCEPTOR' })

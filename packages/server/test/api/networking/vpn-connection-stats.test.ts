@@ -51,8 +51,11 @@ test('pages slice the samples, and a selection keeps id and type', async () => {
       .sort(),
     ['extId', 'statType', 'throughputRxKbps'],
   )
-  assert.equal((await stats(now, now - hour)).status, 400)
-  assert.equal((await stats(now, now)).status, 400)
+  for (const end of [now - hour, now]) {
+    const { status, errors } = await stats(now, end)
+    assert.deepEqual([status, errors[0]?.code, errors[0]?.errorGroup], [400, 'NETWORKING-10001', 'INVALID_ARGUMENT'])
+    assert.match(errors[0]!.message, /^\$startTime: expected a time before \$endTime/)
+  }
 })
 
 test('no sample exceeds the limits of the connection while they hold', async () => {

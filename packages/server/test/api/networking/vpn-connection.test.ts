@@ -8,6 +8,7 @@ import { interiorRoutes, type OfferedRoute } from '../../../src/drivers/simulate
 import { setTunnelFault, tunnelFacts } from '../../../src/drivers/simulated/vpn-state.ts'
 import { hostOfAppliance } from '../../kinds/networking/gateway.ts'
 import { happen } from '../../support/events.ts'
+import { factsById } from '../../support/facts.ts'
 import { checkInvariants } from '../../support/invariants.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { changed, demoRoutes, demoVpc, ip, made, prefix, put, removed } from '../../support/vpcs.ts'
@@ -560,6 +561,31 @@ test('passwords of eBGP have to be equal on both gateways, and no answer, task o
   const shown = [await read(path), await app.call('GET', vpnConnections), await app.store.find(Task)]
   const facts = [...tunnelFacts(app.world).tunnels.all().values()]
   assert.ok(!/(ebgp|tunnel)-secret/.test(JSON.stringify([...shown, facts])))
+})
+
+test('a tunnel whose peer has another key stays down and says why, and neither key shows', async () => {
+  const path = await anUp({ ipsecConfig: { preSharedKey: 'tunnel-secret-3' } })
+  const peer = { connection: 'to a branch' }
+  await happen(app, { type: 'VPN_PEER_CHANGES_KEY', ...peer })
+  for (const minutes of [0, 1, 10, 60]) {
+    await app.clock.advance(minutes * 60_000)
+    assert.equal(await tunnel(path), 'DOWN authentication failed')
+  }
+  await changed(app, path, { description: 'the key is left out' })
+  await app.clock.advance(60_000)
+  const { ebgpStatus, learnedPrefixes, ...shown } = await read(path)
+  assert.deepEqual([ebgpStatus, learnedPrefixes], [{ state: 'DOWN', message: 'Idle' }, []])
+  const configs = `${path}/vpn-vendor-configs`
+  const [{ extId: device }] = await read(configs)
+  const { data: events } = await app.call('GET', '/control/v1/worlds/default/events')
+  const everything = [shown, await read(vpnConnections), await read(`${configs}/${device}`), events]
+  const facts = await factsById(app)
+  const text = JSON.stringify([...everything, await app.store.find(Task), [...facts].map(([, each]) => [...each])])
+  assert.ok(text.includes('authentication failed') && text.includes('VPN_PEER_CHANGES_KEY'))
+  assert.ok(!/tunnel-secret|preSharedKey"/.test(text))
+  await happen(app, { type: 'VPN_PEER_RESTORES_KEY', ...peer })
+  await app.clock.advance(10_000)
+  assert.equal(await tunnel(path), 'UP')
 })
 
 for (const step of ['create tunnel interface', 'install IPsec policy', 'configure routing'])

@@ -108,7 +108,7 @@ async function refuseSecondBgp(ctx: WriteContext, vpc: VpcEntity, external: read
     throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'BGP gateway', fields: 'VPC' })
   if (vpc.vpcType === 'TRANSIT' || !external.some(({ subnetType }) => subnetType === 'OVERLAY')) return
   const fault = `The VPC ${vpc.name} is behind a transit VPC, whose BGP gateway speaks for it. Create the gateway in the transit VPC.`
-  throw new ApiError('CONFLICT', { fault })
+  throw new ApiError('NETWORKING_CONFLICT', { fault })
 }
 
 const isNative = ({ config }: EntityOf<typeof Cluster>): boolean =>

@@ -24,9 +24,11 @@ export async function upgrade(ctx: WriteContext<GatewayEntity>): Promise<TaskSta
   refuseWhileChanging('Gateway', gateway)
   const { state, message } = await statusOf(ctx, gateway)
   if (state !== 'UP')
-    throw new ApiError('CONFLICT', { fault: `The gateway ${name} is ${state}: ${message}. Retry when it is UP.` })
+    throw new ApiError('NETWORKING_CONFLICT', {
+      fault: `The gateway ${name} is ${state}: ${message}. Retry when it is UP.`,
+    })
   if (installed.localeCompare(version, 'en', { numeric: true }) >= 0)
-    throw new ApiError('CONFLICT', { fault: `The gateway ${name} is already at ${installed}.` })
+    throw new ApiError('NETWORKING_CONFLICT', { fault: `The gateway ${name} is already at ${installed}.` })
   const vpc = await ctx.store.get(Vpc, vpcOf(gateway) ?? '')
   const task = await ctx.startTask(
     upgradeGateway,

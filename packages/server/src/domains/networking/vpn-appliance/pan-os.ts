@@ -28,6 +28,10 @@ const identityTypes: Readonly<Record<Identity['type'], string>> = {
 const router = 'set network virtual-router default'
 const bgpOfRouter = `${router} protocol bgp`
 
+/** PAN-OS takes at most 65535 of each unit. */
+const lifetimeOf = (seconds: number): string =>
+  seconds <= 65535 ? `seconds ${seconds}` : `minutes ${Math.floor(seconds / 60)}`
+
 export const panOs: Device = {
   name: 'Palo Alto Networks PAN-OS',
   version: '10.2',
@@ -41,11 +45,11 @@ export const panOs: Device = {
       `${ikeProfile} encryption ${ciphers[ike.encryption]}`,
       `${ikeProfile} hash ${isCounterMode(ike.encryption) ? 'non-auth' : ike.authentication.toLowerCase()}`,
       `${ikeProfile} dh-group group${diffieHellmanGroup}`,
-      `${ikeProfile} lifetime seconds ${ike.lifetimeSeconds}`,
+      `${ikeProfile} lifetime ${lifetimeOf(ike.lifetimeSeconds)}`,
       `${ipsecProfile} esp encryption ${ciphers[ipsec.encryption]}`,
       `${ipsecProfile} esp authentication ${isCounterMode(ipsec.encryption) ? 'none' : ipsec.authentication.toLowerCase()}`,
       `${ipsecProfile} dh-group group${diffieHellmanGroup}`,
-      `${ipsecProfile} lifetime seconds ${ipsec.lifetimeSeconds}`,
+      `${ipsecProfile} lifetime ${lifetimeOf(ipsec.lifetimeSeconds)}`,
       `${gateway} authentication pre-shared-key key ${keyPlaceholder}`,
       `${gateway} protocol version ikev2`,
       `${gateway} protocol ikev2 ike-crypto-profile ${name}`,

@@ -7,6 +7,7 @@ import {
   keyPlaceholder,
   needsEmptyFilter,
   passwordPlaceholder,
+  within,
 } from './device.ts'
 
 const ciphers: Readonly<Record<string, string>> = {
@@ -32,7 +33,7 @@ export const vyos: Device = {
       `${ikeGroup} proposal 1 hash '${hashOf(ike)}'`,
       `${ikeGroup} proposal 1 dh-group '${diffieHellmanGroup}'`,
       `${ikeGroup} dead-peer-detection action 'restart'`,
-      `${ikeGroup} dead-peer-detection interval '${deadPeerDetection.intervalSeconds}'`,
+      `${ikeGroup} dead-peer-detection interval '${within(2, deadPeerDetection.intervalSeconds, 86400)}'`,
       `${ikeGroup} dead-peer-detection timeout '${deadPeerDetection.timeoutSeconds}'`,
       `${espGroup} lifetime '${ipsec.lifetimeSeconds}'`,
       `${espGroup} mode 'tunnel'`,

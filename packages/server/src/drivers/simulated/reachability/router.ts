@@ -15,18 +15,18 @@ export function crossRouter(walk: Walk, vpcExtId: string): Step {
   const { world } = walk
   if (routerFacts(world).get(vpcExtId) === undefined) return dropped('the VPC has no router')
   walk.note('ROUTER', { kind: 'Vpc', extId: vpcExtId }, 'routes the packet')
-  const surroundings = surroundingsOf(world, vpcExtId)
-  const denial = judge(walk, vpcExtId, surroundings)
+  const denial = judge(walk, vpcExtId)
   if (denial !== undefined) return dropped(denial)
   const route = routeFor(walk, vpcExtId)
   if (route === undefined) return notRoutable(whyNoRoute(walk, vpcExtId))
   walk.note('ROUTE', entityOf(route), `matches: ${route.type} route to ${route.prefix}`)
-  return leave(walk, vpcExtId, surroundings, route)
+  return leave(walk, vpcExtId, surroundingsOf(world, vpcExtId), route)
 }
 
-/** @returns the denial */
-function judge(walk: Walk, vpcExtId: string, { prefixes }: Surroundings): string | undefined {
+/** Hosts apply the policies of a VPC to what its NICs send, also within a subnet. @returns the denial */
+export function judge(walk: Walk, vpcExtId: string): string | undefined {
   const { world, packet, source, destination } = walk
+  const { prefixes } = surroundingsOf(world, vpcExtId)
   const policies = [...policyFacts(world).all().values()].filter((policy) => policy.vpcExtId === vpcExtId)
   const isExternal = ({ family, value }: Address): boolean =>
     !prefixes.some(({ prefix }) => prefix.family === family && holds(prefix, value))

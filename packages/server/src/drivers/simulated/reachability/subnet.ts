@@ -11,11 +11,12 @@ import { stretchFacts } from '../stretches.ts'
 import { routingFacts } from '../virtual-routing.ts'
 import { addressesOn, gatewayAt, has, isOnLink, isSame, isWithin, type Port, subnetAt, vpcOfRouterAt } from './ports.ts'
 import { redirect } from './redirect.ts'
+import { judge } from './router.ts'
 import { delivered, dropped, notRoutable, type Place, type Step, type Walk } from './walk.ts'
 
 type OnSubnet = Extract<Place, { at: 'subnet' }>
 
-export function crossSubnet(walk: Walk, { subnetExtId, via }: OnSubnet): Step {
+export function crossSubnet(walk: Walk, { subnetExtId, via, isSentHere = false }: OnSubnet): Step {
   const { world, destination } = walk
   const subnet = subnetAt(world, subnetExtId)
   if (subnet === undefined) return dropped('the subnet is not programmed on the hosts')
@@ -33,6 +34,8 @@ export function crossSubnet(walk: Walk, { subnetExtId, via }: OnSubnet): Step {
   if (redirected !== undefined) return redirected
   if (via !== undefined || known !== undefined || isOnLink(world, subnetExtId, destination)) {
     note(`hands the packet to ${formatAddress(neighbour)}`)
+    const denial = isSentHere && subnet.vpcExtId !== undefined ? judge(walk, subnet.vpcExtId) : undefined
+    if (denial !== undefined) return dropped(denial)
     return handTo(walk, { at: 'subnet', subnetExtId, ...(via && { via }) }, known)
   }
   const { gateways = [], prefixes = [] } = addressesOn(world, subnetExtId) ?? {}

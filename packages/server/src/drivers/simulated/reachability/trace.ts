@@ -51,5 +51,5 @@ function addressOf(given: string | undefined, port: Port | undefined, family?: A
 function leave(walk: Walk, port: Port): Step {
   const silence = walk.silence(port)
   walk.note('NIC', { kind: 'Nic', extId: port.nicExtId }, silence === undefined ? 'sends the packet' : 'sends nothing')
-  return silence === undefined ? { at: 'subnet', subnetExtId: port.subnetExtId } : dropped(silence)
+  return silence === undefined ? { at: 'subnet', subnetExtId: port.subnetExtId, isSentHere: true } : dropped(silence)
 }

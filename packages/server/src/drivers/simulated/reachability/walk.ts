@@ -5,9 +5,12 @@ import { keyOf } from '../noise.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { type Port, portsOf } from './ports.ts'
 
-/** Where the packet is. `via`: the neighbour on the subnet to which it is handed; default: its destination. */
+/**
+ * Where the packet is. `via`: the neighbour on the subnet to which it is handed; default: its destination. `isSentHere`: the
+ * guest that sends the packet is on this subnet, so no router has judged the packet.
+ */
 export type Place =
-  | { readonly at: 'subnet'; readonly subnetExtId: string; readonly via?: Address }
+  | { readonly at: 'subnet'; readonly subnetExtId: string; readonly via?: Address; readonly isSentHere?: boolean }
   | { readonly at: 'router'; readonly vpcExtId: string }
   | { readonly at: 'outside' }
 
