@@ -1,5 +1,6 @@
 /** Source: decision answers-are-kept-for-clients-that-poll. */
 import { LRUCache } from 'lru-cache'
+import { hashOf, ReadBefore } from '../../store/read-before.ts'
 import type { Store } from '../../store/store.ts'
 import type { Caller } from '../caller.ts'
 import type { AccessControl } from '../ports.ts'
@@ -8,7 +9,6 @@ import type { ApiRequest, Outcome } from './request.ts'
 
 /** Entities in all kept answers. */
 const maximumEntities = 2000
-const maximumTexts = 2000
 
 interface KeptRead {
   readonly caller: Caller
@@ -24,8 +24,10 @@ export class KeptReads {
   readonly #store: Pick<Store, 'transactions'>
   readonly #access: Pick<AccessControl, 'changes'>
   readonly #kept = new LRUCache<string, KeptRead>({ maxSize: maximumEntities, sizeCalculation: sizeOf })
-  readonly #askedOnce = new Set<string>()
-  #begun = 0
+  /** A client that walks through all pages of a long list keeps none of them. */
+  readonly #readBefore = new ReadBefore(maximumEntities)
+  /** `now` when what is kept was read. */
+  #readAt = 0
 
   constructor(store: Pick<Store, 'transactions'>, access: Pick<AccessControl, 'changes'>) {
     this.#store = store
@@ -64,19 +66,17 @@ export class KeptReads {
   /** @param begun `now` when the read began */
   keep(key: string, begun: number, read: KeptRead): void {
     this.#dropOld()
-    if (begun !== this.#begun) return
-    if (this.#askedOnce.has(key)) {
-      // Texts and bodies of frozen entities are kept too.
-      for (const entity of entitiesOf(read)) Object.freeze(entity)
-      this.#kept.set(key, read)
-    } else if (this.#askedOnce.size < maximumTexts) this.#askedOnce.add(key)
+    if (begun !== this.#readAt) return
+    if (!this.#readBefore.note(hashOf(key), sizeOf(read))) return
+    // Texts and bodies of frozen entities are kept too.
+    for (const entity of entitiesOf(read)) Object.freeze(entity)
+    this.#kept.set(key, read)
   }
 
   #dropOld(): void {
-    if (this.#begun === this.now) return
-    this.#begun = this.now
+    if (this.#readAt === this.now) return
+    this.#readAt = this.now
     this.#kept.clear()
-    this.#askedOnce.clear()
   }
 }
 

@@ -1,6 +1,6 @@
 /** Parsing costs more than the rest of a read. Documents that are read again give the same frozen object, a key for caches. */
 import { LRUCache } from 'lru-cache'
-import { ReadBefore, sampleOf } from './read-before.ts'
+import { ReadBefore, sampleOf } from '../read-before.ts'
 
 /** UTF-16 units of the documents; the objects take several times as much memory. */
 const maximumLength = 2 * 1024 * 1024

@@ -189,12 +189,14 @@ function formOf(tables: ReadonlyMap<string, Table>): string {
       columns.map((column) => [column.name, column.path, column.affinity, column.folded]),
       unique.map((rule) => rule.columns),
     ])
-    form = hash('sha256', JSON.stringify(shapes), 'base64url')
+    form = hash('sha256', JSON.stringify([rulesOfTables, shapes]), 'base64url')
     forms.set(tables, form)
   }
   return form
 }
 const forms = new WeakMap<ReadonlyMap<string, Table>, string>()
+/** Increased when `createTable` makes something more for the same tables, so that existing files get it too. */
+const rulesOfTables = 2
 
 function createTable(database: DatabaseSync, table: Table, present: ReadonlySet<string> | undefined): void {
   if (present === undefined) {
@@ -209,6 +211,8 @@ function createTable(database: DatabaseSync, table: Table, present: ReadonlySet<
     if (missing.length > 0) refill(database, table, missing)
   }
   database.exec(`CREATE INDEX IF NOT EXISTS ${table.name}__pending ON ${table.name} (sequence) WHERE published = 0`)
+  // A page skips the rows before it in this index, without reading them.
+  database.exec(`CREATE INDEX IF NOT EXISTS ${table.name}__published ON ${table.name} (sequence) WHERE published = 1`)
   for (const column of table.columns) {
     if (!column.folded)
       database.exec(
