@@ -29,6 +29,7 @@ export function createControlAccess(home: Home): AccessControl {
     explain: (caller) => `the role Super Admin in the world default${administrators.has(caller) ? '' : ' is missing'}`,
     hasRole: (caller, roles) => withCurrentInstance(home, ({ access }) => access.hasRole(caller, roles)),
     scopedKind: (operation) => operation.resource?.kind,
+    changes: undefined,
     changed: () => undefined,
   }
 }

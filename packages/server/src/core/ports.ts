@@ -77,6 +77,8 @@ export interface AccessControl {
   hasRole(caller: Caller, roles: readonly RoleName[]): Promise<boolean>
   /** The operation's own kind, or, for parts of an entity, that of the entity. */
   scopedKind(operation: Operation): string | undefined
+  /** Rises with each change of policies and roles; undefined: these stand in another store. */
+  readonly changes: number | undefined
   changed(): void
 }
 

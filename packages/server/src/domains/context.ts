@@ -108,7 +108,7 @@ interface Named {
 /** An entry in the list of entities that a task affects. */
 export const affected = (kind: AnyResource, { extId, name }: Named): AffectedEntity => ({
   extId,
-  rel: kind.rel as string,
+  rel: kind.rel,
   ...(name !== undefined && { name }),
 })
 

@@ -170,6 +170,7 @@ const unlimited = (access: AccessControl): AccessControl => ({
   explain: () => '',
   hasRole: (caller, roles) => access.hasRole(caller, roles),
   scopedKind: (operation) => access.scopedKind(operation),
+  changes: access.changes,
   changed: () => access.changed(),
 })
 

@@ -10,12 +10,13 @@ import type { SecretReader } from '../../src/core/world.ts'
 import { Consoles } from '../../src/domains/vmm/vm/console.ts'
 import { ConsoleToken } from '../../src/domains/vmm/vm/console-token.ts'
 import { consoleLimits } from '../../src/http/consoles.ts'
+import { aRobot, grant } from '../api/iam/people.ts'
 import { aFault, noFaults, unavailable } from '../support/faults.ts'
 import { http } from '../support/http.ts'
 import { aUser } from '../support/identities.ts'
 import { aNativeCluster, aVm, bootDisk, changed, type NativeCluster } from '../support/native-cluster.ts'
 import { sealerFor } from '../support/sealer.ts'
-import { startApp, type TestApp } from '../support/start-app.ts'
+import { type CallOptions, startApp, type TestApp } from '../support/start-app.ts'
 import { aWorld, inside } from '../support/worlds.ts'
 
 const vms = '/vmm/v4.2/ahv/config/vms'
@@ -54,8 +55,7 @@ async function running(on = app, at = cluster): Promise<string> {
   assert.equal((await changed(on, extId, 'power-on')).status, 'SUCCEEDED')
   return extId
 }
-async function tokenOf(vm: string, on = app, as?: string): Promise<{ token: string; path: string }> {
-  const options = as === undefined ? {} : { as }
+async function tokenOf(vm: string, on = app, options: CallOptions = {}): Promise<{ token: string; path: string }> {
   const started = await on.call('POST', `${vms}/${vm}/$actions/generate-console-token`, options)
   await on.runner.untilEnded(started.data.extId)
   const { completionDetails } = (await on.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`, options))
@@ -266,33 +266,55 @@ test('a token opens consoles of its own world only; its removal ends them; unkno
 
 const users = '/iam/v4.1.b2/authn/users'
 const policies = '/iam/v4.1.b2/authz/authorization-policies'
+/** Changes an entity with its own tag. */
+async function change(method: 'DELETE' | 'POST', path: string, action = '', body?: object): Promise<void> {
+  const { etag = '' } = await app.call('GET', path)
+  const { status, errors } = await app.call(method, `${path}${action}`, { ...(body && { body }), ifMatch: etag })
+  assert.ok(status < 300, JSON.stringify(errors))
+}
 const idOf = async (user: string): Promise<string> =>
   (await app.call('GET', `${users}?$filter=username eq '${user.split(':')[0]}'`)).data[0].extId
 async function takePolicy(user: string): Promise<void> {
   const [{ extId }] = (await app.call('GET', `${policies}?$filter=contains(displayName,'${user.split(':')[0]}')`)).data
-  const { etag = '' } = await app.call('GET', `${policies}/${extId}`)
-  assert.equal((await app.call('DELETE', `${policies}/${extId}`, { ifMatch: etag })).status, 204)
+  await change('DELETE', `${policies}/${extId}`)
 }
-async function deactivate(user: string): Promise<void> {
-  const path = `${users}/${await idOf(user)}`
-  const { etag = '' } = await app.call('GET', path)
-  const body = { status: 'INACTIVE' }
-  const { status, errors } = await app.call('POST', `${path}/$actions/change-state`, { body, ifMatch: etag })
-  assert.ok(status < 300, JSON.stringify(errors))
+const deactivate = async (user: string): Promise<void> =>
+  change('POST', `${users}/${await idOf(user)}`, '/$actions/change-state', { status: 'INACTIVE' })
+const resetPassword = async (user: string): Promise<void> =>
+  change('POST', `${users}/${await idOf(user)}`, '/$actions/reset-password', { newPassword: 'An.0ther.Passw0rd!' })
+
+interface Operator {
+  readonly options: CallOptions
+  readonly loses: () => Promise<unknown>
+}
+const person = (loses: (user: string) => Promise<void>) => async (): Promise<Operator> => {
+  const user = await aUser(app, ['Virtual Machine Operator'])
+  return { options: { as: user }, loses: () => loses(user) }
+}
+/** Its user keeps another key. */
+async function withKey(loses: (key: string) => Promise<unknown>): Promise<Operator> {
+  const { extId, keyExtId, apiKey } = await aRobot(app)
+  await grant(app, 'Virtual Machine Operator', extId)
+  const keys = `${users}/${extId}/keys`
+  assert.equal((await app.call('POST', keys, { body: { name: 'second', keyType: 'API_KEY' } })).status, 201)
+  return { options: { apiKey }, loses: () => loses(`${keys}/${keyExtId}`) }
 }
 
-for (const [event, happens] of [
-  ['the policy that gave it is deleted', takePolicy],
-  ['its user is deactivated', deactivate],
+for (const [event, operator] of [
+  ['the policy that gave it is deleted', person(takePolicy)],
+  ['its user is deactivated', person(deactivate)],
+  ['an administrator resets the password of its user', person(resetPassword)],
+  ['the API key that asked for it is revoked', () => withKey((key) => change('POST', key, '/$actions/revoke'))],
+  ['the API key that asked for it is deleted', () => withKey((key) => change('DELETE', key))],
 ] as const) {
   test(`a console ends within 5 s when ${event}, and an unused token opens nothing`, async () => {
-    const user = await aUser(app, ['Virtual Machine Operator'])
-    const [used, unused] = [await tokenOf(watched, app, user), await tokenOf(watched, app, user)]
+    const { options, loses } = await operator()
+    const [used, unused] = [await tokenOf(watched, app, options), await tokenOf(watched, app, options)]
     const client = connect(`${used.path}?token=${used.token}`)
     await client.screen()
     await app.clock.advance(5000)
     assert.equal(client.socket.readyState, WebSocket.OPEN)
-    await happens(user)
+    await loses()
     await app.clock.advance(5000)
     assert.deepEqual(await client.closed, { code: 1008, reason: 'the user may not open this console any more' })
     assert.deepEqual(await refused(`${unused.path}?token=${unused.token}`), wrongToken)

@@ -20,7 +20,7 @@ import { targetsSeen } from './targets.ts'
 import { noteDecision, noteScope } from './traced.ts'
 
 export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch } {
-  const keptReads = new KeptReads(machinery.store)
+  const keptReads = new KeptReads(machinery.store, machinery.access)
   const { ids } = machinery.world
   let calls = 0
   /** Depends only on the order of calls, not on concurrent work. */
@@ -93,7 +93,7 @@ async function run<D>(
   caller: Caller,
   progress: Progress,
 ): Promise<Outcome> {
-  const { access, limiter, store } = machinery
+  const { access, limiter } = machinery
   const { operation, version } = route
   const { trace } = request
   if (request.onBehalfOf === undefined) progress.headers = limiter.count(operation, caller.extId)
@@ -104,7 +104,7 @@ async function run<D>(
     countCall(request)
     return completed(kept, operation, caller, progress.headers, undefined)
   }
-  const begun = store.transactions
+  const begun = keptReads.now
   const scope = await access.scope(caller, operation)
   if (scope === undefined) throw denied(operation)
   if (trace !== undefined) noteScope(trace, operation, scope)

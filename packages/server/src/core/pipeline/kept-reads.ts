@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { hashOf, ReadBefore } from '../../store/read-before.ts'
 import type { Store } from '../../store/store.ts'
 import type { Caller } from '../caller.ts'
+import type { AccessControl } from '../ports.ts'
 import type { Trace } from '../recording/trace.ts'
 import type { ApiRequest, Outcome } from './request.ts'
 
@@ -18,16 +19,24 @@ interface KeptRead {
 /** Of all worlds and sites of the process. */
 export const keptReadCounts = { hits: 0, misses: 0 }
 
-/** Answers of reads that follow from the store alone, for clients that poll. The next commit drops all of them. */
+/** Answers of reads that follow from the store alone, for clients that poll. The next commit, or change of rights, drops all of them. */
 export class KeptReads {
   readonly #store: Pick<Store, 'transactions'>
+  readonly #access: Pick<AccessControl, 'changes'>
   readonly #kept = new LRUCache<string, KeptRead>({ maxSize: maximumEntities, sizeCalculation: sizeOf })
   /** A client that walks through all pages of a long list keeps none of them. */
   readonly #readBefore = new ReadBefore(maximumEntities)
-  #transactions = 0
+  /** `now` when what is kept was read. */
+  #readAt = 0
 
-  constructor(store: Pick<Store, 'transactions'>) {
+  constructor(store: Pick<Store, 'transactions'>, access: Pick<AccessControl, 'changes'>) {
     this.#store = store
+    this.#access = access
+  }
+
+  /** Rises with everything that can change an answer. Rights change a moment after the commit that stores them. */
+  get now(): number {
+    return this.#store.transactions + (this.#access.changes ?? 0)
   }
 
   /** undefined: such an answer is never kept. */
@@ -35,6 +44,7 @@ export class KeptReads {
     { method, headers, readBody, onBehalfOf, path, query, profile }: ApiRequest,
     caller: Caller,
   ): string | undefined {
+    if (this.#access.changes === undefined) return undefined
     const { ifMatch, clusterId, lastEventId, range, accept } = headers
     const isConditional = (ifMatch ?? clusterId ?? lastEventId ?? range) !== undefined
     if (method !== 'GET' || readBody !== undefined || onBehalfOf !== undefined || isConditional) return undefined
@@ -53,10 +63,10 @@ export class KeptReads {
     return kept.outcome
   }
 
-  /** @param begun `transactions` of the store when the read began */
+  /** @param begun `now` when the read began */
   keep(key: string, begun: number, read: KeptRead): void {
     this.#dropOld()
-    if (begun !== this.#transactions) return
+    if (begun !== this.#readAt) return
     if (!this.#readBefore.note(hashOf(key), sizeOf(read))) return
     // Texts and bodies of frozen entities are kept too.
     for (const entity of entitiesOf(read)) Object.freeze(entity)
@@ -64,8 +74,8 @@ export class KeptReads {
   }
 
   #dropOld(): void {
-    if (this.#transactions === this.#store.transactions) return
-    this.#transactions = this.#store.transactions
+    if (this.#readAt === this.now) return
+    this.#readAt = this.now
     this.#kept.clear()
   }
 }

@@ -133,6 +133,18 @@ function open(
 
 const newFile = () => join(folder, `${crypto.randomUUID()}.sqlite`)
 
+test('the application of a task is the namespace in its name, unless its options name another', async () => {
+  const idle: TaskDefinition<object, object> = { name: 'vmm.idle', steps: [{ name: 'idle' }] }
+  const service = open(newFile(), [idle])
+  const appOf = async (options: Partial<TaskOptions>): Promise<string> => {
+    const extId = await service.start(idle, {}, options)
+    await service.runner.untilEnded(extId)
+    return (await service.task(extId)).appName
+  }
+  assert.equal(await appOf({}), 'vmm')
+  assert.equal(await appOf({ appName: 'networking' }), 'networking')
+})
+
 test('a task runs its steps in order and keeps their results', async () => {
   const outside = new Outside()
   const definition = definitionOf(outside)

@@ -151,7 +151,7 @@ export const clusterProfile = implement(
           .filter(({ clusterProfileExtId }) => clusterProfileExtId !== profile.extId)
           .map(({ name }) => invalid('clusters', `expected clusters that follow this profile; "${name}" does not`)),
       )
-      const title = 'Disassociate Cluster ClusterProfile Cluster'
+      const title = 'Disassociate Cluster Profile Cluster'
       const options = taskOf('disassociateClusterFromClusterProfile', title, profile, clusters)
       return ctx.startTask(leaveProfile, await touched(ctx, clusters), options)
     },

@@ -38,7 +38,7 @@ class PolicyAccess implements AccessControl {
   readonly #store: Store
   readonly #identities = createLru<Identity>(maximumIdentities)
   #grants: Promise<readonly Grant[]> | undefined
-  /** Counts changes of policies and roles. A decision that was begun before a change is not cached after it. */
+  /** A decision that was begun before a change is not cached after it. */
   #changes = 0
 
   constructor(store: Store) {
@@ -104,6 +104,10 @@ class PolicyAccess implements AccessControl {
 
   scopedKind(operation: Operation): string | undefined {
     return scopedKindOf(operation)?.kind
+  }
+
+  get changes(): number {
+    return this.#changes
   }
 
   changed(): void {

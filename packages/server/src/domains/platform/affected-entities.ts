@@ -7,18 +7,9 @@ const kindsByRel: ReadonlyMap<string, Resource> = new Map(
   contract
     .flatMap((namespace) => namespace.resources)
     // A derived kind has the `rel` of the kind that it is derived from.
-    .filter((resource) => resource.rel !== undefined && resource.derived !== true)
-    .map((resource) => [resource.rel as string, resource]),
+    .filter(({ derived }) => derived !== true)
+    .map((resource) => [resource.rel, resource]),
 )
-
-export const relOf = (resource: Resource): string =>
-  resource.rel ??
-  resource.objectType
-    .replace(/\.v\d+\./, ':')
-    .replaceAll('.', ':')
-    .replace(/:[^:]+$/, `:${snake(resource.kind)}`)
-
-const snake = (kind: string): string => kind.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()
 
 /** Handles all lists together, to query each kind only once. */
 export async function withVisibleNames(

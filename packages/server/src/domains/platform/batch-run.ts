@@ -12,7 +12,6 @@ import { RefusedRequest } from '../../core/pipeline/request.ts'
 import type { Reply } from '../../core/reply.ts'
 import type { Services } from '../../core/world.ts'
 import { type AffectedEntity, CancelAccepted, defineTask } from '../context.ts'
-import { relOf } from './affected-entities.ts'
 import { complete, type Job, Journal, jobsOf, type Result, type Run } from './batch-journal.ts'
 import type { Element } from './batch-spec.ts'
 
@@ -197,7 +196,7 @@ function affectedBy(ctx: Run, operation: Operation, method: string, path: string
     {
       extId: extId.toLowerCase(),
       ...(typeof data?.name === 'string' ? { name: data.name } : {}),
-      rel: relOf(operation.resource),
+      rel: operation.resource.rel,
     },
   ]
 }

@@ -24,7 +24,7 @@ type ClientBody = Pick<Partial<NvmfEntity>, 'extId' | 'nvmfInitiatorName'>
 const lifeCycle = attachmentLifeCycle<NvmfEntity>({
   name: 'nvmf-client',
   title: 'NVMe-TCP Client',
-  affected: ({ extId, nvmfInitiatorName: name }) => defined({ extId, name, rel: NvmfClient.rel! }),
+  affected: ({ extId, nvmfInitiatorName: name }) => defined({ extId, name, rel: NvmfClient.rel }),
   called,
   verbs: ['allow', 'deny'],
   connect: allow,

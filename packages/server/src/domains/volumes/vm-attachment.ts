@@ -13,7 +13,7 @@ type Unplugged = Awaited<ReturnType<Drivers['blockStorage']['unplug']>>
 const lifeCycle = attachmentLifeCycle<Vm>({
   name: 'vm',
   title: 'VM',
-  affected: ({ extId, name }) => ({ extId, name, rel: VmAttachment.rel! }),
+  affected: ({ extId, name }) => ({ extId, name, rel: VmAttachment.rel }),
   called: ({ name }) => `the VM "${name}"`,
   verbs: ['plug', 'unplug'],
   check: ({ store }, { vmExtId }) => rowWithId(store, Vm, vmExtId!),

@@ -91,7 +91,11 @@ test('applying a profile makes the cluster a member with the time and name serve
   const taken = await post(`${profiles}/${another}/$actions/apply`, refer(ids.native))
   assert.equal(taken.errors[0]?.errorGroup, 'CLUSTER_HAS_ANOTHER_PROFILE')
 
-  assert.equal((await leave(profile, ids.native)).status, 'SUCCEEDED')
+  const { status, operation, operationDescription } = await leave(profile, ids.native)
+  assert.deepEqual(
+    [status, operation, operationDescription],
+    ['SUCCEEDED', 'disassociateClusterFromClusterProfile', 'Disassociate Cluster Profile Cluster'],
+  )
   assert.equal((await get(`${profiles}/${profile}`)).clusterCount, 0)
   const left = await get(clusterPath(ids.native))
   assert.equal('clusterProfileExtId' in left, false)

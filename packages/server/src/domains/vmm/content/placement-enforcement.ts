@@ -223,7 +223,6 @@ const startPlacing = (
         ],
         locks: [extId],
         clusterExtIds,
-        appName: 'vmm',
         background: true,
       },
     )

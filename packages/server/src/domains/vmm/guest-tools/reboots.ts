@@ -27,7 +27,7 @@ export function rebootsAtTheirTime<R extends typeof Vm | typeof ExternVm>(
           const vm = await store.get(kind, extId)
           if (vm?.toolsRebootAt === undefined) return
           await store.observe(kind, extId, { toolsRebootAt: undefined } as Partial<EntityOf<R>>)
-          await startTask(task, { vmExtId: extId }, { ...optionsOf(vm), appName: 'vmm', background: true })
+          await startTask(task, { vmExtId: extId }, { ...optionsOf(vm), background: true })
         })
       }
       const later = times.filter((time) => time > ctx.clock.now())

@@ -140,5 +140,4 @@ export const migrationOf = (vm: Pick<VmEntity, 'extId'> & Partial<VmEntity>) => 
   description: 'VM Live Migrate',
   affected: [{ extId: vm.extId, rel: Vm.rel, ...(vm.name === undefined ? {} : { name: vm.name }) }],
   ...(vm.cluster?.extId === undefined ? {} : { clusterExtIds: [vm.cluster.extId] }),
-  appName: 'vmm',
 })

@@ -1,8 +1,9 @@
 /** generateConsoleTokenById, and the check of a token. Source: behaviour vmm.md 1.0 (secrets), 1.1, 1.16. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { arrayOf, type EntityOf, object, resource, secret, text, timestamp, uuid } from '@hyperplane/contract'
+import { arrayOf, type EntityOf, object, optional, resource, secret, text, timestamp, uuid } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { Caller } from '../../../core/caller.ts'
+import { defined } from '../../../core/defined.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { pathOf } from '../../../core/standard.ts'
 import { type Clock, formatTime } from '../../../core/time/clock.ts'
@@ -24,7 +25,15 @@ export const ConsoleToken = resource('internal.v1.vmm.ConsoleToken', {
     expiryTime: timestamp(),
     key: secret(text()),
     /** Its rights are those of the console. */
-    holder: object('', { extId: uuid(), name: text(), type: text(), groups: arrayOf(text()), tenantId: uuid() }),
+    holder: object('', {
+      extId: uuid(),
+      name: text(),
+      type: text(),
+      groups: arrayOf(text()),
+      tenantId: uuid(),
+      credential: text(),
+      credentialId: optional(text()),
+    }),
   },
   indexed: ['vmExtId'],
   ofCluster: { by: 'vmExtId', partOf: 'Vm' },
@@ -49,8 +58,8 @@ export const issueConsoleToken = defineTask<OfVm>({
         await removeExpired(ctx.store, ctx.clock.iso())
         const key = ctx.ids.secretBytes(32).toString('base64url')
         const expiryTime = formatTime(ctx.clock.now() + validMilliseconds)
-        const { extId, name, type, groups, tenantId } = ctx.owner
-        const holder = { extId, name, type, groups: [...groups], tenantId }
+        const { extId, name, type, groups, tenantId, credential, credentialId } = ctx.owner
+        const holder = { extId, name, type, groups: [...groups], tenantId, credential, ...defined({ credentialId }) }
         const row = await ctx.store.insert(ConsoleToken, { extId: ctx.ids.uuid(), vmExtId, expiryTime, key, holder })
         ctx.completeForOwner([
           { name: 'VmConsoleToken', value: `${row.extId}.${signatureOf(row, key)}` },
@@ -79,7 +88,8 @@ export async function tokenHolder(
   const key = secrets.open(ConsoleToken.kind, extId, 'key', row.key) as string
   if (!isEqual(signature, signatureOf(row, key))) return undefined
   if ((await store.get(Vm, vmExtId))?.powerState !== 'ON') return undefined
-  return { ...row.holder, type: row.holder.type as Caller['type'], credential: 'none' }
+  const { type, credential, ...holder } = row.holder
+  return { ...holder, type: type as Caller['type'], credential: credential as Caller['credential'] }
 }
 
 /** Uses the token up if it opens the console. */

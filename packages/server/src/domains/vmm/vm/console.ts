@@ -1,6 +1,7 @@
 /** Open consoles of VMs. A token opens one; it ends with its VM, or with the rights of its user. Source: behaviour vmm.md 1.1 (generate-console-token). */
 import { contract, type Operation } from '@hyperplane/contract'
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
+import { Key } from '@hyperplane/contract/iam/key'
 import { Role } from '@hyperplane/contract/iam/role'
 import { User } from '@hyperplane/contract/iam/user'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -9,7 +10,7 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { ConsoleEnd, ConsoleSession, ConsoleViewer } from '../../../core/console.ts'
 import type { AccessControl } from '../../../core/ports.ts'
-import type { Clock } from '../../../core/time/clock.ts'
+import { type Clock, parseTime } from '../../../core/time/clock.ts'
 import type { SecretReader } from '../../../core/world.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Store } from '../../../store/store.ts'
@@ -20,7 +21,7 @@ const opening = contract
   .flatMap(({ operations }) => operations)
   .find(({ key }) => key === 'vmm.generateConsoleTokenById') as Operation
 
-/** After a change of users, policies, roles or VMs. Not at once: access control may still hold earlier decisions. */
+/** After a change of users, keys, policies, roles or VMs. Not at once: access control may still hold earlier decisions. */
 const judgedAfterMillis = 5000
 
 export interface ConsolesOptions {
@@ -72,10 +73,23 @@ export class Consoles {
 
 const stops: ConsoleEnd = { is: 'SERVICE_STOPS', reason: 'the service or its world stops' }
 
-async function isAllowed({ access, store }: ConsolesOptions, holder: Caller, vmExtId: string): Promise<boolean> {
+async function isAllowed(options: ConsolesOptions, holder: Caller, vmExtId: string): Promise<boolean> {
+  const { access, store } = options
   const user = await store.get(User, holder.extId)
-  if (user?.status !== 'ACTIVE') return false
+  if (user?.status !== 'ACTIVE' || !(await signsIn(options, holder, user))) return false
   return isInScope(await access.scope(holder, opening), await store.get(Vm, vmExtId))
+}
+
+/** Whether the credential that asked for the token still allows more than a change of the password. */
+async function signsIn(
+  { clock, store }: ConsolesOptions,
+  { credential, credentialId = '' }: Caller,
+  { isForceResetPasswordEnabled }: User,
+): Promise<boolean> {
+  if (credential === 'basic') return isForceResetPasswordEnabled !== true
+  if (credential !== 'apiKey') return true
+  const key = await store.get(Key, credentialId)
+  return key?.status === 'VALID' && (parseTime(key.expiryTime ?? '') ?? Infinity) > clock.now()
 }
 
 class Session implements ConsoleSession {
@@ -112,7 +126,7 @@ class Session implements ConsoleSession {
     const changed = (): void => void this.#update().catch(() => undefined)
     const ends = [
       store.watch([Vm], changed),
-      store.watch([AuthorizationPolicy, Role, User, Vm], judge),
+      store.watch([AuthorizationPolicy, Key, Role, User, Vm], judge),
       drivers.hypervisor.watch(changed),
     ]
     this.#unwatch = () => {

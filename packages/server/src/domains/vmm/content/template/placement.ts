@@ -157,7 +157,6 @@ const startPlacing = (
         affected: [affectedTemplate(template), ...policies.map(({ extId, name }) => ({ extId, name, rel }))],
         locks: [template.extId],
         clusterExtIds: [clusterExtId],
-        appName: 'vmm',
         background: true,
       },
     )

@@ -36,7 +36,6 @@ export const restartOf = (vm: VmEntity): TaskOptions => ({
   description: 'VM HA Restart',
   affected: [affectedVm(vm)],
   clusterExtIds: [vm.cluster?.extId as string],
-  appName: 'vmm',
   background: true,
 })
 

@@ -72,7 +72,7 @@ export const deleteExpired: Schedule = {
       const isExpired = (parseTime(point.expirationTime as string) ?? 0) <= ctx.clock.now()
       if (!isExpired || ctx.runner.queueLength(point.extId) > 0 || !isManagementConnected(ctx, point)) continue
       await startingTasks(ctx, async (_, startTask) => {
-        const options = { ...optionsOf(point), appName: 'vmm', background: true }
+        const options = { ...optionsOf(point), background: true }
         await startTask(removalOf(point), { pointExtId: point.extId }, options)
       })
     }
