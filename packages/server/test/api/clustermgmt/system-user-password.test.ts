@@ -113,7 +113,7 @@ test('the password that a first change replaces is not taken again at once', asy
   }
 })
 
-test('without the user admin its account is gone, and a change that runs meanwhile fails', async () => {
+test('without the user admin its account is gone, and a running change fails', async () => {
   let removed: TestApp | undefined
   const world = await startApp({
     unchecked: 'admin owns VMs, and no operation removes it',

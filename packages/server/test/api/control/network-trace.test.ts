@@ -54,7 +54,7 @@ const denyAll = (priority: number): object => ({
   ],
 })
 
-test('between VMs of one subnet a packet crosses nothing else', async () => {
+test('a packet between VMs of one subnet passes no other hop', async () => {
   const found = await trace(vm('web-01'), vm('web-02'))
   assert.deepEqual([found.outcome, way(found)], ['DELIVERED', ['NIC web-01', 'SUBNET web', 'NIC web-02']])
 })
@@ -172,7 +172,7 @@ test('a route into a VPN tunnel carries packets while the tunnel is up', async (
   await removed(app, route)
 })
 
-test('on a stretched subnet the remote site gets what nobody here has, while the stretch is up', async () => {
+test('on a stretched subnet, packets to an address that no local NIC has go to the remote site while the stretch is up', async () => {
   const remote = { address: '192.168.10.200' }
   const found = await trace(vm('web-01'), remote)
   assert.deepEqual([found.outcome, way(found)], ['DELIVERED', ['NIC web-01', 'SUBNET web', 'TUNNEL web-stretch']])
@@ -198,7 +198,7 @@ test('a new policy applies to the next trace, until it is deleted', async () => 
   assert.match(await end(vm('web-01'), vm('db-01')), /^DELIVERED/)
 })
 
-test('traces agree with the flows of which statistics and counters are sums', async () => {
+test('traces agree with the flows that statistics and counters add up', async () => {
   await app.clock.advance(120_000)
   const time = app.clock.now() - (app.clock.now() % 30_000)
   const expected: [object, object, boolean][] = []

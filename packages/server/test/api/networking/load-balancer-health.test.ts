@@ -215,7 +215,7 @@ test('statistics: a target has no more traffic than its VM, and none while it is
   await removed(app, path)
 })
 
-test('statistics: a target that left keeps its past, the deleted session answers 404', async () => {
+test('statistics: a removed target keeps its history, and a deleted session is 404', async () => {
   const vm = await aGuest()
   const [one, two] = [await nicOf(app, 'web-01'), vm.nics[0].extId]
   const path = await aBalancer([one, two])
