@@ -35,13 +35,13 @@ export const isLeftOutKind = (kind: string): boolean => leftOutKinds.has(kind)
 export const isLeftOutCollection = (collection: string): boolean => leftOutCollections.has(collection)
 
 export class LeftOut {
-  readonly #found = new Map<string, { what: string; count: number; instead: string }>()
+  readonly #entries = new Map<string, { what: string; count: number; instead: string }>()
 
   note({ what, instead }: { readonly what: string; readonly instead: string }, count = 1): void {
     if (count === 0) return
-    const known = this.#found.get(what)
-    if (known === undefined) this.#found.set(what, { what, count, instead })
-    else known.count += count
+    const entry = this.#entries.get(what)
+    if (entry === undefined) this.#entries.set(what, { what, count, instead })
+    else entry.count += count
   }
 
   noteKind(kind: string, count: number): void {
@@ -55,7 +55,7 @@ export class LeftOut {
   }
 
   all(): readonly { readonly what: string; readonly count: number; readonly instead: string }[] {
-    return [...this.#found.values()].sort((a, b) => (a.what < b.what ? -1 : 1))
+    return [...this.#entries.values()].sort((a, b) => (a.what < b.what ? -1 : 1))
   }
 }
 

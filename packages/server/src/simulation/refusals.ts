@@ -33,7 +33,7 @@ export function refusalOf(error: unknown): unknown {
 }
 
 /** Why a scheduled event could not happen; undefined: an error in the service. */
-export const faultOf = (error: unknown): string | undefined =>
+export const refusalText = (error: unknown): string | undefined =>
   error instanceof CannotHappen || error instanceof ApiError ? error.message : undefined
 
 /** @throws ApiError when the event has begun */

@@ -104,7 +104,7 @@ async function run<D>(
     countCall(request)
     return completed(kept, operation, caller, progress.headers, undefined)
   }
-  const begun = store.transactions
+  const transactionsAtStart = store.transactions
   const scope = await access.scope(caller, operation)
   if (scope === undefined) throw denied(operation)
   if (trace !== undefined) noteScope(trace, operation, scope)
@@ -125,7 +125,8 @@ async function run<D>(
     : withFault(machinery, call, targets, fault, () => {
         progress.isCommitted = true
       }))
-  if (key !== undefined && followsStore(machinery, call)) keptReads.keep(key, begun, { caller, outcome, trace })
+  if (key !== undefined && followsStore(machinery, call))
+    keptReads.keep(key, transactionsAtStart, { caller, outcome, trace })
   return completed(outcome, operation, caller, progress.headers, fault?.cut)
 }
 

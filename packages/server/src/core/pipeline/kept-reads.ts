@@ -22,7 +22,7 @@ export const keptReadCounts = { hits: 0, misses: 0 }
 export class KeptReads {
   readonly #store: Pick<Store, 'transactions'>
   readonly #kept = new LRUCache<string, KeptRead>({ maxSize: maximumEntities, sizeCalculation: sizeOf })
-  readonly #askedOnce = new Set<string>()
+  readonly #requestedOnce = new Set<string>()
   #transactions = 0
 
   constructor(store: Pick<Store, 'transactions'>) {
@@ -52,22 +52,22 @@ export class KeptReads {
     return kept.outcome
   }
 
-  /** @param begun `transactions` of the store when the read began */
-  keep(key: string, begun: number, read: KeptRead): void {
+  /** @param transactionsAtStart `transactions` of the store when the read began */
+  keep(key: string, transactionsAtStart: number, read: KeptRead): void {
     this.#dropOld()
-    if (begun !== this.#transactions) return
-    if (this.#askedOnce.has(key)) {
+    if (transactionsAtStart !== this.#transactions) return
+    if (this.#requestedOnce.has(key)) {
       // Texts and bodies of frozen entities are kept too.
       for (const entity of entitiesOf(read)) Object.freeze(entity)
       this.#kept.set(key, read)
-    } else if (this.#askedOnce.size < maximumTexts) this.#askedOnce.add(key)
+    } else if (this.#requestedOnce.size < maximumTexts) this.#requestedOnce.add(key)
   }
 
   #dropOld(): void {
     if (this.#transactions === this.#store.transactions) return
     this.#transactions = this.#store.transactions
     this.#kept.clear()
-    this.#askedOnce.clear()
+    this.#requestedOnce.clear()
   }
 }
 

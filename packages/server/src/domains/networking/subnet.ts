@@ -24,12 +24,12 @@ import { type Configuring, lifecycle, refuseBeyond } from './lifecycle.ts'
 import { refuseReservedSwitch } from './reserved-switches.ts'
 import { refuseUnfitForStretch } from './stretched-subnets.ts'
 import {
-  configurationOf,
   referenceFaults,
-  referencesOf,
   type SubnetBody,
   type SubnetReferences,
+  subnetConfigurationOf,
   subnetFaults,
+  subnetReferences,
 } from './subnet-rules.ts'
 import { settleAddresses, subnetPhases } from './subnet-tasks.ts'
 import { refuseWhileAttached, refuseWhileConnected, refuseWhileUsed } from './subnet-users.ts'
@@ -43,7 +43,7 @@ const maximumSubnets = limit('subnets', 5000)
 const subnets = lifecycle<SubnetEntity, SubnetBody, SubnetReferences>(Subnet, {
   phases: subnetPhases,
   async resolve(ctx, body, stored) {
-    const references = await referencesOf(ctx.store, body, stored)
+    const references = await subnetReferences(ctx.store, body, stored)
     refuseAll([...(stored === undefined ? [] : stackFaults(body, stored)), ...referenceFaults(body, references)])
     return references
   },
@@ -54,7 +54,7 @@ const subnets = lifecycle<SubnetEntity, SubnetBody, SubnetReferences>(Subnet, {
     const cluster = stored === undefined ? references.virtualSwitch?.clusterExtId : stored.clusterReference
     await requireClusterReachable(ctx, cluster)
     const own = stored === undefined ? await added(ctx, request) : { isAdvancedNetworking: stored.isAdvancedNetworking }
-    const next: SubnetEntity = { ...entity, ...configurationOf(body, references), ...own }
+    const next: SubnetEntity = { ...entity, ...subnetConfigurationOf(body, references), ...own }
     if (stored !== undefined) await refuseChangesInUse(ctx, stored, next)
     if (stored?.virtualSwitchReference !== next.virtualSwitchReference)
       await refuseReservedSwitch(ctx, next, references.virtualSwitch)

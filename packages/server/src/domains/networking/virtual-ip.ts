@@ -19,7 +19,7 @@ import { familyOf, planOf, type SubnetEntity } from '../addressing/address-plan.
 import { holdersOf, leaseAddress, leasesOf, release, textOfLease } from '../addressing/leases.ts'
 import type { WriteContext } from '../context.ts'
 import { inUse, shownUsers } from './in-use.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 import { type BalancerEntity, doOverlap, type Listener } from './load-balancer-rules.ts'
 
 type VirtualIp = Listener['virtualIP']
@@ -35,7 +35,7 @@ export async function virtualIpFor(
   const current = stored?.listener.virtualIP.ipAddress
   const isSame = current !== undefined && textOf(ipAddress ?? current) === textOf(current)
   if (assignmentType === 'DYNAMIC' && ipAddress !== undefined && !isSame)
-    throw fault('listener/virtualIP/ipAddress', 'expected none, because the server chooses a DYNAMIC address')
+    throw invalidField('listener/virtualIP/ipAddress', 'expected none, because the server chooses a DYNAMIC address')
   if (isSame) return { assignmentType, ipAddress: current, subnetReference }
   if (stored !== undefined) await refuseTranslated(ctx, stored)
   return { assignmentType, subnetReference, ipAddress: await leased(ctx, subnet, extId, ipAddress) }
@@ -81,7 +81,7 @@ const listenersOf = ({ listener, change }: BalancerEntity): readonly Listener[] 
 const addressOfListener = ({ virtualIP }: Listener): string | undefined => textOf(virtualIP.ipAddress)
 
 /** @throws ApiError 409 when another session of the VPC has the address, the protocol and one of the ports */
-export async function refuseClash(store: Reader, session: BalancerEntity): Promise<void> {
+export async function refuseSharedListener(store: Reader, session: BalancerEntity): Promise<void> {
   const { listener } = session
   for (const other of await sessionsIn(store, session.vpcReference)) {
     if (other.extId === session.extId) continue

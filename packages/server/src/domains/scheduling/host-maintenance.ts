@@ -54,9 +54,10 @@ export async function beginMaintenance(
   { hostExtId, clusterExtId }: HostOfCluster,
   taskExtId: string,
 ): Promise<void> {
-  const begun = { clusterExtId, taskExtId, isEvacuating: true }
-  if ((await store.get(HostMaintenance, hostExtId)) !== undefined) await store.update(HostMaintenance, hostExtId, begun)
-  else await store.insert(HostMaintenance, { extId: hostExtId, ...begun, movedVmExtIds: [], stoppedVmExtIds: [] })
+  const started = { clusterExtId, taskExtId, isEvacuating: true }
+  if ((await store.get(HostMaintenance, hostExtId)) !== undefined)
+    await store.update(HostMaintenance, hostExtId, started)
+  else await store.insert(HostMaintenance, { extId: hostExtId, ...started, movedVmExtIds: [], stoppedVmExtIds: [] })
 }
 
 export interface VmOfHost {

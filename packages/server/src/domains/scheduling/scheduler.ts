@@ -311,14 +311,14 @@ const demandAmongPeers = async ({ store, drivers }: Choosing, vm: Vm): Promise<D
 })
 
 /** Read once by a caller that places many VMs. */
-export interface Known {
+export interface Preloaded {
   /** By VM. */
   readonly claimed?: ReadonlyMap<string, { readonly hostExtId: string }>
   /** The policy is the same for all of these VMs. */
   readonly hostAffinity?: HostAffinity
 }
 
-export async function demandOf(store: Reader, vm: Vm, known: Known = {}): Promise<Demand> {
+export async function demandOf(store: Reader, vm: Vm, preloaded: Preloaded = {}): Promise<Demand> {
   const switchExtIds = new Set<string>()
   for (const nic of vm.nics ?? []) {
     const subnet = await subnetOf(store, nic.networkInfo?.subnet?.extId)
@@ -329,10 +329,11 @@ export async function demandOf(store: Reader, vm: Vm, known: Known = {}): Promis
     if (switchExtId !== undefined) switchExtIds.add(switchExtId)
   }
   const baseline = await baselineOf(store, vm)
-  const claim = known.claimed === undefined ? (await claimsOfVm(store, vm.extId))[0] : known.claimed.get(vm.extId)
+  const claim =
+    preloaded.claimed === undefined ? (await claimsOfVm(store, vm.extId))[0] : preloaded.claimed.get(vm.extId)
   const virtualGpus = (vm.gpus ?? []).flatMap(({ mode, deviceId }) => (mode === 'VIRTUAL' ? (deviceId ?? []) : []))
   const virtualFunctions = functionWishesOf(vm)
-  const hostAffinity = known.hostAffinity ?? (await hostAffinityOf(store, vm))
+  const hostAffinity = preloaded.hostAffinity ?? (await hostAffinityOf(store, vm))
   return {
     memoryBytes: heldMemoryBytes(vm),
     vcpus: vcpusOf(vm),

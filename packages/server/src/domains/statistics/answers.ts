@@ -69,8 +69,8 @@ async function aggregates<E, P>(
   entities: readonly E[],
   span: { readonly from: number; readonly to: number },
 ): Promise<StatsOfVm<P>[]> {
-  const asked = JSON.stringify([query.filter, query.orderby])
-  const names = namesIn(tuple).filter((name) => asked.includes(`"${name}"`))
+  const requested = JSON.stringify([query.filter, query.orderby])
+  const names = namesIn(tuple).filter((name) => requested.includes(`"${name}"`))
   const wanted = { figures: vmFigures, names, type: typeOf({ query }) }
   return each(await subjectsOf(ctx, entities), async (subject) => ({
     extId: subject.vm.extId,

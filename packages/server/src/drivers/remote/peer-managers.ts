@@ -231,8 +231,8 @@ async function newKey(client: Client, ownExtId: string): Promise<string> {
     const { etag = '' } = await client.iam.getUserKeyById({ path })
     await client.iam.deleteUserKeyById({ path, ifMatch: etag })
   }
-  const made = await client.iam.createUserKey({ path: { userExtId }, body: { name: keyName, keyType: 'API_KEY' } })
-  return (made.data.keyDetails as { apiKey: string }).apiKey
+  const created = await client.iam.createUserKey({ path: { userExtId }, body: { name: keyName, keyType: 'API_KEY' } })
+  return (created.data.keyDetails as { apiKey: string }).apiKey
 }
 
 /** Only registrations that this manager requested count, not those of the peer's operators. */
@@ -249,9 +249,9 @@ interface TaskSeen {
 
 /** Tolerates a peer that is unreachable for a moment. */
 async function patiently(real: PeerOptions['real'], look: () => Promise<TaskSeen>): Promise<TaskSeen> {
-  const begun = real.now()
-  let answeredAt = begun
-  while (real.now() - begun < longestWorkMillis) {
+  const startedAt = real.now()
+  let answeredAt = startedAt
+  while (real.now() - startedAt < longestWorkMillis) {
     try {
       const task = await look()
       answeredAt = real.now()

@@ -33,12 +33,12 @@ export function createClusterCertificates(world: SimulatedWorld, requireAnswer: 
       const { clusterExtId } = subject
       const shown = facts.get(clusterExtId)?.shown
       if (shown !== undefined) return shown
-      let made = making.get(clusterExtId)
-      if (made === undefined) {
-        made = makeFirst(subject).finally(() => making.delete(clusterExtId))
-        making.set(clusterExtId, made)
+      let certificate = making.get(clusterExtId)
+      if (certificate === undefined) {
+        certificate = makeFirst(subject).finally(() => making.delete(clusterExtId))
+        making.set(clusterExtId, certificate)
       }
-      return made
+      return certificate
     },
 
     async stageCertificate(clusterExtId, { certificate, caChain = '' }) {

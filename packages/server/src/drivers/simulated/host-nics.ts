@@ -9,7 +9,7 @@ import type { HostNetworking, HostNicView, NicOfHost, SwitchPort } from '../host
 import { hardwareFaults } from './hardware-faults.ts'
 import { requireAgents } from './host-agents.ts'
 import { domainFacts } from './hypervisor/facts.ts'
-import { type NicModelId, nicModel, usualNics } from './nic-models.ts'
+import { defaultNics, type NicModelId, nicModel } from './nic-models.ts'
 import type { SimulatedWorld } from './world.ts'
 
 /** By host. */
@@ -25,7 +25,7 @@ interface HostNicsFact {
 export const hostNicFacts = (world: SimulatedWorld) => world.collection<HostNicsFact>('hardware.nics')
 
 const factOf = (world: SimulatedWorld, hostExtId: string): HostNicsFact =>
-  hostNicFacts(world).get(hostExtId) ?? { models: usualNics }
+  hostNicFacts(world).get(hostExtId) ?? { models: defaultNics }
 
 export const nicName = (index: number): string => `eth${index}`
 

@@ -5,7 +5,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { TrafficMirror } from '@hyperplane/contract/networking/traffic-mirror'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { formatTime } from '../../../src/core/time/clock.ts'
-import { programOf } from '../../../src/domains/networking/traffic-mirror.ts'
+import { mirrorProgram } from '../../../src/domains/networking/traffic-mirror.ts'
 import type { MirrorEntity } from '../../../src/domains/networking/traffic-mirror-rules.ts'
 import { Flows } from '../../../src/drivers/simulated/flows/flows.ts'
 import { mirrorFacts } from '../../../src/drivers/simulated/traffic-mirrors.ts'
@@ -265,7 +265,7 @@ test('a cluster that is registered again gets its mirrors back, without a catego
     metadata: { categoryIds: [category.data.extId] },
   }
   await app.store.transaction((store) => store.insert(TrafficMirror, mirror))
-  await mirrorFacts(app.world).put(mirror.extId, programOf(mirror))
+  await mirrorFacts(app.world).put(mirror.extId, mirrorProgram(mirror))
   const path = `${mirrors}/${mirror.extId}`
   assert.equal((await app.task(await unregister(app, { extId: labExtId }))).status, 'SUCCEEDED')
   assert.equal((await app.call('GET', path)).status, 404)

@@ -1,7 +1,7 @@
 /** All nodes join, or none. Source: behaviour clustermgmt.md 1.3 (Expand), 1.1 (task shape). */
 import { defineTask, type RecordContext } from '../../context.ts'
 import { insertHosts, type NewHost } from '../topology/membership.ts'
-import { releaseNodes } from '../topology/reservations.ts'
+import { releaseNodesOfTask } from '../topology/reservations.ts'
 import { type ExpansionPlan, planExpansion } from './checks.ts'
 import type { Expansion } from './expansion.ts'
 import { admitAll, joinAll, newHostsOf, poolDrives, takeAllBack, unpoolDrives } from './join-nodes.ts'
@@ -9,7 +9,7 @@ import { admitAll, joinAll, newHostsOf, poolDrives, takeAllBack, unpoolDrives } 
 const preChecks = 'pre-checks'
 const checkSeconds = [10, 25] as const
 
-const release = ({ store, taskExtId }: RecordContext): Promise<void> => releaseNodes(store, taskExtId)
+const release = ({ store, taskExtId }: RecordContext): Promise<void> => releaseNodesOfTask(store, taskExtId)
 
 /** For `shouldSkipAddNode`. */
 export const checkExpansion = defineTask<Expansion>({

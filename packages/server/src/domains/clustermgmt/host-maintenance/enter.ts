@@ -16,7 +16,7 @@ import {
   throwIfCanceled,
 } from '../../context.ts'
 import { type Evacuating, evacuation, HostMaintenance, hostTasks } from '../../scheduling/host-maintenance.ts'
-import { type Evacuation, isTooLate, maximumErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
+import { type Evacuation, isTooLate, maximumErrors, nameOfHost, planEvacuation, vmsOn } from './plan.ts'
 import { setState } from './states.ts'
 import { forEachVm, operations, returnMoved, startStopped, waitForBegunSubtasks } from './vms.ts'
 
@@ -163,7 +163,7 @@ async function moveAll(ctx: StepContext, input: Evacuating): Promise<void> {
 /** @throws CancelAccepted; ApiError when the time is over, or a VM that could not leave is still there */
 async function requireAllLeft(ctx: StepContext, { hostExtId, timeoutSeconds }: Evacuating, ends: Ends): Promise<void> {
   throwIfCanceled(ctx)
-  const name = await nameOf(ctx.store, hostExtId)
+  const name = await nameOfHost(ctx.store, hostExtId)
   if (isTooLate(ctx, 'mark unschedulable'))
     throw new ApiError('CONFLICT', { fault: `The host "${name}" was not empty after ${timeoutSeconds} s.` })
   const staying: string[] = []
@@ -184,7 +184,9 @@ async function requireEmpty(ctx: StepContext, { hostExtId }: Evacuating): Promis
   const left = await vmsOn(ctx.store, hostExtId)
   if (left.length === 0) return
   const names = left.map(({ name }) => `"${name}"`).join(', ')
-  throw new ApiError('CONFLICT', { fault: `These VMs are still on "${await nameOf(ctx.store, hostExtId)}": ${names}.` })
+  throw new ApiError('CONFLICT', {
+    fault: `These VMs are still on "${await nameOfHost(ctx.store, hostExtId)}": ${names}.`,
+  })
 }
 
 /** Subtasks that have not begun do nothing from now on; with a rollback the host takes VMs again. */

@@ -22,7 +22,7 @@ export const endpointKey = ({ ipAddress: { ipv4, ipv6 }, port, networkProtocol }
   [ipv4?.value ?? '', ipv6?.value ?? '', port, networkProtocol].join(' ')
 
 /** Receives the lines. */
-export const addressOf = ({ ipAddress: { ipv4, ipv6 } }: Pick<Server, 'ipAddress'>): string =>
+export const addressOfServer = ({ ipAddress: { ipv4, ipv6 } }: Pick<Server, 'ipAddress'>): string =>
   ipv4?.value ?? ipv6?.value ?? ''
 
 /** The writes after which the rows agree with the settings. */

@@ -79,9 +79,9 @@ async function userWrites(
     next(user, row) {
       const { username, authType, privType } = user
       const stored = row === undefined ? {} : openKeys(ctx.secrets, row)
-      const known = given.find((one) => one.username === username) ?? {}
+      const supplied = given.find((one) => one.username === username) ?? {}
       const keyOf = (name: keyof Keys): Keys =>
-        agreeing(clusterExtId, name, user[name], [(known as Keys)[name], stored[name]])
+        agreeing(clusterExtId, name, user[name], [(supplied as Keys)[name], stored[name]])
       const keys = { ...keyOf('authKey'), ...(privType === undefined ? {} : keyOf('privKey')) }
       const isSame =
         row?.authType === authType && row.privType === privType && canonicalJson(keys) === canonicalJson(stored)

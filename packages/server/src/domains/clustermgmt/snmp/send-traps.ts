@@ -43,7 +43,7 @@ async function trapReceiver(
   trap: Trap,
 ): Promise<TrapReceiver | undefined> {
   const { protocol = 'UDP', port = 162, shouldInform: isInform = false, communityString: community = 'public' } = trap
-  const address = addressOf(trap, protocol)
+  const address = receiverAddressOf(trap, protocol)
   const security =
     trap.version === 'V2'
       ? ({ version: 'V2', community } as const)
@@ -52,7 +52,10 @@ async function trapReceiver(
 }
 
 /** That of the protocol's family, otherwise the only one. */
-export function addressOf({ address: { ipv4, ipv6 } }: Pick<Trap, 'address'>, protocol = 'UDP'): string | undefined {
+export function receiverAddressOf(
+  { address: { ipv4, ipv6 } }: Pick<Trap, 'address'>,
+  protocol = 'UDP',
+): string | undefined {
   const [first, second] = protocol.endsWith('6') ? [ipv6, ipv4] : [ipv4, ipv6]
   return first?.value ?? second?.value
 }

@@ -13,7 +13,7 @@ export interface CertifiedUser {
 }
 
 /** @throws DirectoryError if the directory does not answer */
-export async function userOf(
+export async function userOfCertificate(
   { provider, certificate }: Trusted,
   store: Store,
   directories: DirectorySignIn,

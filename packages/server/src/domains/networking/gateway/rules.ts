@@ -1,7 +1,7 @@
 /** Faults of a body alone. Source: behaviour networking.md 1.9. */
 import { ApiError } from '../../../core/api-error.ts'
 import { textOf } from '../../../core/ip-address.ts'
-import { fault, hostFaults } from '../ip-config.ts'
+import { hostFaults, invalidField } from '../ip-config.ts'
 import { readSubnet } from '../ip-subnet.ts'
 import {
   type GatewayBody,
@@ -22,7 +22,7 @@ export function gatewayFaults(body: GatewayBody, operation: string): readonly Ap
   const isLocal = localOf(body) !== undefined
   if (found.length !== 1) {
     const expected = (isLocal ? localServices : remoteServices).join(', ')
-    return [fault('services', `expected exactly one of ${expected}, found ${found.join(' and ') || 'none'}`)]
+    return [invalidField('services', `expected exactly one of ${expected}, found ${found.join(' and ') || 'none'}`)]
   }
   const remote = remoteOf(body)
   return remote === undefined ? localFaults(body, localOf(body) as Local) : remoteFaults(body, remote)
@@ -32,16 +32,19 @@ function localFaults(body: GatewayBody, { localBgpService, localVpnService }: Lo
   const { deployment, gatewayDeviceVendor, vpcReference } = body
   const faults = [...deploymentFaults(deployment ?? {}), ...siteFaults('localVpnService', localVpnService)]
   if (gatewayDeviceVendor !== undefined)
-    faults.push(fault('gatewayDeviceVendor', 'expected none: a local gateway is an appliance of this deployment'))
+    faults.push(
+      invalidField('gatewayDeviceVendor', 'expected none: a local gateway is an appliance of this deployment'),
+    )
   const vpc = localBgpService?.vpcReference
   if (vpc !== undefined && vpcReference !== undefined && vpc !== vpcReference)
-    faults.push(fault('services/localBgpService/vpcReference', `expected ${vpcReference}, as in vpcReference`))
+    faults.push(invalidField('services/localBgpService/vpcReference', `expected ${vpcReference}, as in vpcReference`))
   const hasVpc = vpcOf(body) !== undefined
   const isOnVlan = deployment?.managementInterface !== undefined
-  if (localBgpService !== undefined && !hasVpc) faults.push(fault('vpcReference', 'is required for a BGP service'))
+  if (localBgpService !== undefined && !hasVpc)
+    faults.push(invalidField('vpcReference', 'is required for a BGP service'))
   else if (hasVpc === isOnVlan)
     faults.push(
-      fault(
+      invalidField(
         'vpcReference',
         `expected either a VPC or deployment/managementInterface, found ${hasVpc ? 'both' : 'neither'}`,
       ),
@@ -64,7 +67,7 @@ function deploymentFaults({
   const path = 'deployment/managementInterface'
   const { subnetReference, vlanId, address, defaultGateway } = managementInterface
   if ((subnetReference === undefined) === (vlanId === undefined))
-    faults.push(fault(path, 'expected exactly one of subnetReference and vlanId'))
+    faults.push(invalidField(path, 'expected exactly one of subnetReference and vlanId'))
   if (address !== undefined) faults.push(...hostFaults(address, `${path}/address`))
   if (defaultGateway !== undefined) faults.push(...hostFaults(defaultGateway, `${path}/defaultGateway`))
   return faults
@@ -74,7 +77,7 @@ function remoteFaults(body: GatewayBody, services: Remote): readonly ApiError[] 
   const { remoteBgpService, remoteVpnService, remoteVtepService } = services
   const faults: ApiError[] = []
   for (const name of ['deployment', 'vpcReference'] as const)
-    if (body[name] !== undefined) faults.push(fault(name, 'expected none for a remote gateway'))
+    if (body[name] !== undefined) faults.push(invalidField(name, 'expected none for a remote gateway'))
   if (remoteBgpService !== undefined)
     faults.push(...hostFaults(remoteBgpService.address, 'services/remoteBgpService/address'))
   if (remoteVpnService !== undefined) {
@@ -87,12 +90,12 @@ function remoteFaults(body: GatewayBody, services: Remote): readonly ApiError[] 
 
 function vtepFaults(vteps: NonNullable<NonNullable<Remote['remoteVtepService']>['vteps']>): readonly ApiError[] {
   const path = 'services/remoteVtepService/vteps'
-  if (vteps.length === 0) return [fault(path, 'expected 1 to 10 VTEPs, found none')]
+  if (vteps.length === 0) return [invalidField(path, 'expected 1 to 10 VTEPs, found none')]
   const texts = vteps.map(({ address }) => textOf(address))
   return vteps.flatMap(({ address }, index) => {
     const faults = required(address, `${path}[${index}]/address`)
     const isRepeated = texts[index] !== undefined && texts.indexOf(texts[index]) < index
-    return isRepeated ? [fault(`${path}[${index}]/address`, `${texts[index]} is in the list already`)] : faults
+    return isRepeated ? [invalidField(`${path}[${index}]/address`, `${texts[index]} is in the list already`)] : faults
   })
 }
 
@@ -106,17 +109,21 @@ function siteFaults(
   const { localPrefixList = [] } = peerIgpConfig
   const isSilent = localPrefixList.length > 0 && ebgpConfig?.asn === undefined
   return [
-    ...(isSilent ? [fault(`services/${name}/ebgpConfig/asn`, 'is required: eBGP advertises localPrefixList')] : []),
+    ...(isSilent
+      ? [invalidField(`services/${name}/ebgpConfig/asn`, 'is required: eBGP advertises localPrefixList')]
+      : []),
     ...localPrefixList.flatMap((subnet, index) => {
       const prefix = readSubnet(subnet, `${path}[${index}]`)
       if (!('first' in prefix)) return prefix
-      return prefix.family === 'IPV4' ? [] : [fault(`${path}[${index}]`, 'expected an IPv4 prefix: tunnels carry IPv4')]
+      return prefix.family === 'IPV4'
+        ? []
+        : [invalidField(`${path}[${index}]`, 'expected an IPv4 prefix: tunnels carry IPv4')]
     }),
   ]
 }
 
 const required = (address: Parameters<typeof hostFaults>[0] | undefined, path: string): readonly ApiError[] =>
-  address === undefined ? [fault(path, 'is required')] : hostFaults(address, path)
+  address === undefined ? [invalidField(path, 'is required')] : hostFaults(address, path)
 
 /** A 501 that names the first field without behaviour. */
 function unbuiltFault(operation: string, body: GatewayBody): ApiError | undefined {

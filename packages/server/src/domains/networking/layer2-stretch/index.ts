@@ -14,8 +14,8 @@ import { limit } from '../../limits.ts'
 import { lifecycle, refuseBeyond } from '../lifecycle.ts'
 import type { StretchBody, StretchEntity } from './entity.ts'
 import { releaseOthers, sitesFor } from './interfaces.ts'
-import { programOf } from './program.ts'
-import { type RemoteEnd, readRemoteEnd, referencesOf, type StretchReferences } from './references.ts'
+import { stretchProgram } from './program.ts'
+import { type RemoteEnd, readRemoteEnd, type StretchReferences, stretchReferences } from './references.ts'
 import { refuseUnlike, stretchFaults } from './rules.ts'
 import { presentStretches } from './view.ts'
 
@@ -31,7 +31,8 @@ const stretches = lifecycle<StretchEntity, StretchBody, StretchReferences>(Layer
       create: ['set up tunnel', 60, [1.2, 3]],
       update: ['configure tunnel', 100, [2, 5]],
       delete: ['remove tunnel', 100, [1.2, 3]],
-      program: async (ctx, stretch) => ctx.drivers.networkFabric.programStretch(await programOf(ctx.store, stretch)),
+      program: async (ctx, stretch) =>
+        ctx.drivers.networkFabric.programStretch(await stretchProgram(ctx.store, stretch)),
       remove: (ctx, { extId }) => ctx.drivers.networkFabric.removeStretch(extId),
     },
     {
@@ -41,7 +42,7 @@ const stretches = lifecycle<StretchEntity, StretchBody, StretchReferences>(Layer
       remove: (ctx, { extId }) => ctx.drivers.networkFabric.endBridging(extId),
     },
   ],
-  resolve: (ctx, body, stored, prepared) => referencesOf(ctx, body, stored, prepared as RemoteEnd | undefined),
+  resolve: (ctx, body, stored, prepared) => stretchReferences(ctx, body, stored, prepared as RemoteEnd | undefined),
   async configure(ctx, { entity, references, stored }) {
     const { connection, gateway, remoteGateway, remoteIpConfig, remoteVteps, subnet } = references
     if (stored === undefined) {

@@ -5,7 +5,7 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { WriteContext } from '../../context.ts'
 import { nicNameOf, nicOf } from '../../scheduling/switch-bridges.ts'
-import { fault } from '../ip-config.ts'
+import { invalidField } from '../ip-config.ts'
 import type { SwitchCluster, SwitchEntity, SwitchHost } from './rules.ts'
 
 interface NamedUplink {
@@ -42,12 +42,12 @@ export function uplinkFaults({ drivers }: Pick<WriteContext, 'drivers'>, { hosts
     const named = (host.hostNics ?? []).map((given) => nicNameOf(drivers, host.extId, given))
     const unknown = named.flatMap((name, place) =>
       name === undefined
-        ? [fault(`${path}/hostNics[${place}]`, `expected a NIC of the host: ${nics.join(', ')}, or its id`)]
+        ? [invalidField(`${path}/hostNics[${place}]`, `expected a NIC of the host: ${nics.join(', ')}, or its id`)]
         : [],
     )
     const twice = named.flatMap((name, place) =>
       name !== undefined && named.indexOf(name) < place
-        ? [fault(`${path}/hostNics[${place}]`, `names ${name} again`)]
+        ? [invalidField(`${path}/hostNics[${place}]`, `names ${name} again`)]
         : [],
     )
     return [...unknown, ...twice, ...activeFaults(drivers, host, named, path)]
@@ -62,7 +62,9 @@ function activeFaults(
 ): ApiError[] {
   if (activeUplink === undefined) return []
   const name = nicNameOf(drivers, extId, activeUplink)
-  return name !== undefined && named.includes(name) ? [] : [fault(`${path}/activeUplink`, 'expected one of hostNics')]
+  return name !== undefined && named.includes(name)
+    ? []
+    : [invalidField(`${path}/activeUplink`, 'expected one of hostNics')]
 }
 
 /** @throws ApiError 409 that names the first NIC which something else has */

@@ -1,7 +1,7 @@
 /** The four subtasks of a restore. They leave nothing behind but the second store. Source: behaviour platform.md 9. */
 import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
 import { Task } from '@hyperplane/contract/platform/task'
-import { refusalOf, requireReadable } from '../../../archive/faults.ts'
+import { archiveRefusal, requireReadable } from '../../../archive/faults.ts'
 import { BackupFault, type BackupPlace, type Manifest } from '../../../archive/format.ts'
 import { placeOf } from '../../../archive/places.ts'
 import { sealedParts } from '../../../archive/read.ts'
@@ -69,7 +69,7 @@ export const check = defineTask<RestoreInput>({
             await adjust(second, given, ctx.clock.iso())
             return found
           })
-          await restores.check(ctx.stopping).catch((error) => Promise.reject(refusalOf(error)))
+          await restores.check(ctx.stopping).catch((error) => Promise.reject(archiveRefusal(error)))
           return warnings
         }),
       record: async (ctx, _input, warnings: readonly string[]) => {
@@ -146,6 +146,6 @@ async function reading(
       reportingOutage(at, async () => work(at, await findRestorePoint(at, managerExtId, restorePointExtId))),
     )
   } catch (error) {
-    throw error instanceof BackupFault ? refusalOf(error) : error
+    throw error instanceof BackupFault ? archiveRefusal(error) : error
   }
 }

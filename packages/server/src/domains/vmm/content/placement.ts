@@ -7,7 +7,7 @@ import { maySee, type Reporting } from '../../../core/access/may-see.ts'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Reader } from '../../../store/store.ts'
 import { isNative } from '../vm/create/clusters.ts'
-import { type CategoryFilter, carries, matchingClusters } from './category-filter.ts'
+import { type CategoryFilter, matchesCategories, matchingClusters } from './category-filter.ts'
 
 type ImageEntity = EntityOf<typeof Image>
 type Status = ValueOf<typeof ImagePlacementStatus>
@@ -49,7 +49,7 @@ export async function activePolicies(store: Reader): Promise<readonly ActivePoli
 
 export function placementOf(active: readonly ActivePolicy[], categoryExtIds: readonly string[] = []): Placement {
   const carried = new Set(categoryExtIds)
-  const policies = active.filter(({ images }) => carries(images, carried))
+  const policies = active.filter(({ images }) => matchesCategories(images, carried))
   const [first, ...others] = policies.filter(({ isHard }) => isHard)
   const allowed = first?.clusterExtIds.filter((extId) =>
     others.every(({ clusterExtIds }) => clusterExtIds.includes(extId)),

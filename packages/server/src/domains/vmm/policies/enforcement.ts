@@ -45,7 +45,7 @@ interface Move {
   readonly hostExtId: string
 }
 
-interface Found {
+interface Evaluated {
   /** The VMs to migrate, each once. */
   readonly moves: readonly Move[]
   readonly hasPending: boolean
@@ -56,7 +56,7 @@ export const movesAmong = (states: readonly VmState<unknown>[]): Move[] =>
     typeof verdict === 'object' && verdict.moveTo !== undefined ? { vm, hostExtId: verdict.moveTo } : [],
   )
 
-async function findMoves(ctx: Evaluating, evaluation: Evaluation = {}): Promise<Found> {
+async function findMoves(ctx: Evaluating, evaluation: Evaluation = {}): Promise<Evaluated> {
   const states = []
   for (const { statesOf } of enforced) states.push(...(await statesOf(ctx, evaluation)))
   const moves = new Map<string, Move>()

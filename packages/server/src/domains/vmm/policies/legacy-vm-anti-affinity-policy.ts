@@ -11,7 +11,7 @@ import { listOf, notFound } from '../../../core/standard.ts'
 import { defineTask, implement, type ReadContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import { visibleVms } from './compliance-states.ts'
-import { taskOf } from './lifecycle.ts'
+import { policyTask } from './lifecycle.ts'
 
 type Policy = EntityOf<typeof LegacyVmAntiAffinityPolicy>
 
@@ -69,7 +69,7 @@ export const legacyVmAntiAffinityPolicy = implement(
         removeGroup,
         { extId },
         {
-          ...taskOf('Delete', LegacyVmAntiAffinityPolicy, { extId, name: policy.name as string }),
+          ...policyTask('Delete', LegacyVmAntiAffinityPolicy, { extId, name: policy.name as string }),
           clusterExtIds: [policy.cluster?.extId as string],
         },
       )

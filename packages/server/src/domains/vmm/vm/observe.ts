@@ -72,7 +72,7 @@ async function follow(
   if (vm?.host === undefined) return 'settled'
   if (!ctx.drivers.hardware.isHostUp(vm.host.extId as string)) return losesSight(ctx, vm)
   if (vm.hostSilentSince !== undefined) await ctx.store.observe(Vm, extId, { hostSilentSince: undefined })
-  if (unasked?.state === 'RESTARTED') return beginsAnew(ctx, vm)
+  if (unasked?.state === 'RESTARTED') return recordReboot(ctx, vm)
   if (unasked?.state === 'HELD') {
     if (vm.powerState !== 'UNDETERMINED') await setPower(ctx, vm, 'PAUSED', { powerState: 'UNDETERMINED' })
     return 'settled'
@@ -85,7 +85,7 @@ async function follow(
 }
 
 /** The guest rebooted itself. The row changes only if it did not say ON, for example while the host was silent. */
-async function beginsAnew(ctx: Recording, vm: VmEntity): Promise<'settled'> {
+async function recordReboot(ctx: Recording, vm: VmEntity): Promise<'settled'> {
   if (vm.powerState === 'ON') await notePower(ctx.store, ctx.ids, vm, 'RESET', ctx.clock.iso())
   else await setPower(ctx, vm, 'RESET', { powerState: 'ON' })
   return 'settled'

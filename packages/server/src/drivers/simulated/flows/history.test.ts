@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Collection } from '../world.ts'
-import { type History, type Observation, record } from './history.ts'
+import { type History, type Observation, recordPeriod } from './history.ts'
 
 function aCollection() {
   const facts = new Map<string, History<string>>()
@@ -15,7 +15,7 @@ function aCollection() {
   } as unknown as Collection<History<string>>
   const at = (now: number, value?: string): Promise<void> => {
     const observed = new Map<string, Observation<string>>(value === undefined ? [] : [['id', { value, since: now }]])
-    return record(collection, observed, ['id'], now)
+    return recordPeriod(collection, observed, ['id'], now)
   }
   return { at, periods: () => facts.get('id')?.periods }
 }

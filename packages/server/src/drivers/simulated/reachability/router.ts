@@ -1,5 +1,5 @@
 /** Steps of a traced packet at the router of a VPC: policy, route, translation of its source. */
-import { type Address, formatAddress, holds, parseHost, parsePrefix } from '../../../core/ip-address.ts'
+import { type Address, formatAddress, isInRange, parseHost, parsePrefix } from '../../../core/ip-address.ts'
 import { type Decision, policyDecider } from '../../policy-match.ts'
 import { routesBy } from '../../route-selection.ts'
 import type { TableRoute } from '../../virtual-routing.ts'
@@ -29,7 +29,7 @@ function judge(walk: Walk, vpcExtId: string, { prefixes }: Surroundings): string
   const { world, packet, source, destination } = walk
   const policies = [...policyFacts(world).all().values()].filter((policy) => policy.vpcExtId === vpcExtId)
   const isExternal = ({ family, value }: Address): boolean =>
-    !prefixes.some(({ prefix }) => prefix.family === family && holds(prefix, value))
+    !prefixes.some(({ prefix }) => prefix.family === family && isInRange(prefix, value))
   const answers = (address: string): boolean =>
     walk.ports.some(
       (port) =>
@@ -93,7 +93,7 @@ function leave(walk: Walk, vpcExtId: string, { prefixes, ports }: Surroundings, 
   const via = parseHost(nexthop.address ?? '')
   const isAt = ({ subnetExtId }: { readonly subnetExtId: string }): boolean => subnetExtId === nexthop.subnetExtId
   const reaches = (prefix: PortView['prefixes'][number]): boolean =>
-    via !== undefined && prefix.family === via.family && holds(prefix, via.value)
+    via !== undefined && prefix.family === via.family && isInRange(prefix, via.value)
   const local = prefixes.find((each) => isAt(each) || (nexthop.subnetExtId === undefined && reaches(each.prefix)))
   const beside = via === undefined ? {} : { via }
   if (local !== undefined) return { at: 'subnet', subnetExtId: local.subnetExtId, ...beside }

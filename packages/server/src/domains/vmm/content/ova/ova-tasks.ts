@@ -159,7 +159,7 @@ function storing<I extends OfOva>(): Step<I> {
     name: 'store',
     record: async (ctx, { extId }) => {
       const { clusterLocationExtIds = [], sizeBytes = 0 } = await pendingOva(ctx, extId)
-      await requirePlace(ctx)
+      await requireRoomForOva(ctx)
       await requireImageRoom(ctx, clusterLocationExtIds, sizeBytes)
       await ctx.store.observe(Ova, extId, { lastUpdateTime: ctx.clock.iso() })
       await ctx.store.publish(Ova, extId)
@@ -205,7 +205,7 @@ export const deleteOva = defineTask<OfOva>({
 })
 
 /** OVAs that are still being created do not count, so their tasks ask again. @throws ApiError VMM_LIMIT_EXCEEDED */
-export async function requirePlace(ctx: {
+export async function requireRoomForOva(ctx: {
   readonly store: Reader
   readonly services: Pick<Services, 'limits'>
 }): Promise<void> {

@@ -41,7 +41,7 @@ export async function makeCopies(
   return copies
 }
 
-export async function storeCopies(
+export async function storeVersionCopies(
   ctx: RecordContext,
   { extId, copies = [], clusterLocationExtIds = [] }: VersionEntity,
   clusterExtId: string,

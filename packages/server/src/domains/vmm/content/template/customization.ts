@@ -69,7 +69,7 @@ interface DeployedVm {
 }
 
 /** Undefined without a profile. @throws ApiError 400 naming each setting that is missing or does not fit; 404 */
-export async function settingsOf(
+export async function customizationSettings(
   ctx: Reading,
   version: VersionEntity,
   { name, overrides }: DeployedVm,
@@ -88,7 +88,7 @@ export async function settingsOf(
 }
 
 /** For each VM of a deployment, whose guests must have distinct names. */
-export async function settingsFaults(
+export async function customizationFaults(
   ctx: Reading,
   version: VersionEntity,
   vms: readonly DeployedVm[],
@@ -98,7 +98,7 @@ export async function settingsFaults(
   for (const [number, vm] of vms.entries()) {
     const path = `overrideVmConfigMap/${number}`
     try {
-      const computerName = (await settingsOf(ctx, version, vm))?.guestSettings.computerName?.toLowerCase()
+      const computerName = (await customizationSettings(ctx, version, vm))?.guestSettings.computerName?.toLowerCase()
       if (computerName !== undefined && taken.has(computerName))
         faults.push(fault(path, 'a computer name that no other VM of the deployment gets', computerName))
       if (computerName !== undefined) taken.add(computerName)

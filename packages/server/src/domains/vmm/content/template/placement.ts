@@ -12,7 +12,7 @@ import { and, anyOf, equals } from '../../../../odata/index.ts'
 import { defineTask, type RecordContext, type Schedule, type ScheduleContext, together } from '../../../context.ts'
 import { nextRetry, notBeforeOf } from '../placement-retry.ts'
 import { clustersOfTemplate, policiesOf } from '../template-placement.ts'
-import { deleteUnstored, makeCopies, storeCopies } from './copies.ts'
+import { deleteUnstored, makeCopies, storeVersionCopies } from './copies.ts'
 import { affectedTemplate, type OfTemplate, type TemplateEntity } from './template-tasks.ts'
 import { type Copy, homeOf, type VersionEntity, versionsOf } from './version-content.ts'
 
@@ -60,7 +60,7 @@ export const placeTemplate = defineTask<Placing>({
       record: async (ctx, { templateExtId, clusterExtId }) => {
         const copies = ctx.outputs['copy disks'] as Readonly<Record<string, readonly Copy[]>>
         for (const version of await ctx.store.getMany(TemplateVersion, plannedIn(ctx.outputs)))
-          await storeCopies(ctx, version, clusterExtId, copies[version.extId] ?? [])
+          await storeVersionCopies(ctx, version, clusterExtId, copies[version.extId] ?? [])
         await noteRetry(ctx, templateExtId, clusterExtId)
       },
     },

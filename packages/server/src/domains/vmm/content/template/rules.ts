@@ -78,7 +78,7 @@ function versionFaults(operation: string, version: VersionBody): ApiError[] {
   return faults
 }
 
-export const creationFaults = ({ templateName, templateVersionSpec: version }: NewTemplateBody): ApiError[] => [
+export const templateFaults = ({ templateName, templateVersionSpec: version }: NewTemplateBody): ApiError[] => [
   ...nameFaults('templateName', templateName),
   ...under('templateVersionSpec', versionFaults('createTemplate', version)),
 ]

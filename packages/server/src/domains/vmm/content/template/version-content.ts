@@ -16,7 +16,7 @@ import { idsOf } from '../../../scheduling/policy-selection.ts'
 import { filled } from '../../../storage-space/written.ts'
 import { type DiskEntity, fileOf, filesOf, type VmEntity } from '../../../virtual-machines/entity.ts'
 import { shownNic } from '../../../virtual-machines/virtual-functions.ts'
-import { blueprintOf as blueprintOfVm } from '../../vm/clone.ts'
+import { blueprintOfVm } from '../../vm/clone.ts'
 import { type Blueprint, bodyLike, type Overrides } from '../../vm/create/derived-vm.ts'
 import { readNic } from '../../vm/parts/nics.ts'
 
@@ -53,7 +53,7 @@ export function customizationOf(secrets: SecretReader, version: VersionEntity): 
 const vmDisk = (diskExtId: string) => ({ $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId }) as const
 
 /** For VMs on a cluster that holds the disks of the version. */
-export function blueprintOf(version: VersionEntity, clusterExtId: string): Blueprint {
+export function blueprintOfVersion(version: VersionEntity, clusterExtId: string): Blueprint {
   const copies = new Map(copiesOn(version, clusterExtId).map((copy) => [copy.fileExtId, copy]))
   const { disks, cdRoms, ...spec } = version.vmSpec as VmEntity
   return {

@@ -40,13 +40,13 @@ import { domainOf } from '../domain.ts'
 import {
   copyImages,
   createFile,
-  diskOf,
   imagesOf,
   imagesToCopy,
   locksOf,
+  newDiskOf,
   removeCopies,
   requireRoom,
-  storeCopies,
+  storeImageCopies,
   underWay,
 } from '../files.ts'
 import { described, wishesOf } from '../parts/devices.ts'
@@ -54,8 +54,8 @@ import { requireMayAttach } from '../parts/group-disk.ts'
 import {
   type EthernetNic,
   ethernetNicsOf,
+  leaseRequestedAddresses,
   releaseNics,
-  takeAskedAddresses,
   takeFreeAddress,
   takeMac,
 } from '../parts/nics.ts'
@@ -97,7 +97,7 @@ export async function insertVm(
   const nics = []
   for (const [index, nic] of ethernetNicsOf(planned).entries()) {
     nics.push(await takeMac(ctx, planned.extId, nic))
-    await takeAskedAddresses(ctx, nic, `nics[${index}]/`)
+    await leaseRequestedAddresses(ctx, nic, `nics[${index}]/`)
   }
   const filesUnderWay = underWay(filesWithSources(planned), copies)
   const vm = {
@@ -180,7 +180,7 @@ const makingSteps: readonly Step<NewVm>[] = [
     run: async (ctx, input) => {
       const vm = await coming(ctx.store, input)
       for (const file of filesWithSources(vm))
-        await diskOf(ctx.store, file, { content: contentOf(file, copiesIn(ctx, input)) })
+        await newDiskOf(ctx.store, file, { content: contentOf(file, copiesIn(ctx, input)) })
       const [files, clusterExtId] = sourcesOf(vm, copiesIn(ctx, input))
       await requireImagesAllowed(ctx, imagesOf(files), clusterExtId)
       await requireRoom(ctx, filesWithSources(vm))
@@ -193,7 +193,7 @@ const makingSteps: readonly Step<NewVm>[] = [
     acts: async (ctx, input) =>
       input.isDiskless !== true && (await imagesToCopy(ctx.store, ...(await comingSources(ctx, input)))).length > 0,
     run: async (ctx, input) => copyImages(ctx, ...(await comingSources(ctx, input))),
-    record: async (ctx, input) => storeCopies(ctx.store, ...(await comingSources(ctx, input))),
+    record: async (ctx, input) => storeImageCopies(ctx.store, ...(await comingSources(ctx, input))),
     undo: async (ctx, input) => removeCopies(ctx, ...(await comingSources(ctx, input))),
   },
   {

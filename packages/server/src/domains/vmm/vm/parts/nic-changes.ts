@@ -4,11 +4,11 @@ import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { notFound } from '../../../../core/standard.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { requireSubnetAttachable } from '../../../addressing/leases.ts'
-import { unreachable } from '../../../scheduling/nic-reach.ts'
+import { unreachableSubnet } from '../../../scheduling/nic-reach.ts'
 import { type NicEntity, type VmEntity, vcpusOf } from '../../../virtual-machines/entity.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
 import { hasVirtualFunction, requireProfile, virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
-import { nicIn, readdressing, requireAskedFree } from './nic-addresses.ts'
+import { nicIn, readdressing, requireRequestedFree } from './nic-addresses.ts'
 import { type EthernetNic, macInUse, nicFaults, nicOf, subnetFaults, subnetOf, withHeld } from './nics.ts'
 import { changeOf, type PartChange, type PartKind } from './part.ts'
 
@@ -61,10 +61,10 @@ export async function checked(store: Reader, vm: VmEntity, nic: EthernetNic): Pr
   refuseAll([...nicFaults(nic, '', vcpusOf(vm)), ...(subnet === undefined ? [] : subnetFaults(nic, subnet, ''))])
   if (subnet !== undefined) {
     requireSubnetAttachable(subnet)
-    const refusal = await unreachable(store, vm, subnet)
+    const refusal = await unreachableSubnet(store, vm, subnet)
     if (refusal !== undefined) throw refusal
   }
-  await requireAskedFree(store, nic)
+  await requireRequestedFree(store, nic)
   return withHeld(store, await withMac(store, nic))
 }
 
