@@ -44,7 +44,7 @@ type DataFolder = ReturnType<typeof openDataFolder>
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
   let folder: DataFolder
   try {
-    // A standby tries again later, and serves clients meanwhile.
+    // A standby forwards clients, and tries again later.
     folder = openDataFolder(config.data, config.standby ? 0 : undefined)
   } catch (error) {
     throw refusalToStart(error, config.data)

@@ -36,7 +36,7 @@ export function refusalOf(error: unknown): unknown {
 export const refusalText = (error: unknown): string | undefined =>
   error instanceof CannotHappen || error instanceof ApiError ? error.message : undefined
 
-/** @throws ApiError when the event has begun */
+/** @throws ApiError when the event has started */
 export function requireToCome({ event, status }: EventRow): void {
   if (status === 'SCHEDULED') return
   const counterpart = catalogue[event.type].until

@@ -4,19 +4,19 @@ import type { RecordContext, StepContext, TaskEnd } from './define-task.ts'
 
 interface Turns<D> {
   readonly atOnce: number
-  /** By which subtasks of this step are told from those of other steps. */
+  /** Distinguishes subtasks of this step from those of other steps. */
   readonly operation: string
   /** The first affected entity of the subtask has this id. */
   readonly start: (ctx: RecordContext<D>, extId: string) => Promise<{ readonly extId: string }>
   /** Progress of the task in percent when the first subtask begins and when the last one has ended. */
   readonly progress?: readonly [from: number, to: number]
-  /** Begin no more subtasks, and wait for none. Asked once a second of the world's clock. */
+  /** True: start no more subtasks, and wait for none. Called once a second of the world's clock. */
   readonly isOver?: (ends: Ends) => boolean
 }
 
 type Ends = ReadonlyMap<string, TaskEnd>
 
-/** The ends of the subtasks, by entity. A repeated step continues with the subtasks that it has begun. */
+/** The ends of the subtasks, by entity. A repeated step continues with the subtasks that it has started. */
 export async function inTurn<D>(ctx: StepContext<D>, extIds: readonly string[], turns: Turns<D>): Promise<Ends> {
   const { atOnce, operation, start, progress } = turns
   const started = await startedSubtasks(ctx, operation)

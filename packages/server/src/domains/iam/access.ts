@@ -38,7 +38,7 @@ class PolicyAccess implements AccessControl {
   readonly #store: Store
   readonly #identities = createLru<Identity>(maximumIdentities)
   #grants: Promise<readonly Grant[]> | undefined
-  /** Counts changes of policies and roles. A decision that was begun before a change is not cached after it. */
+  /** Counts changes of policies and roles. A decision that began before a change is not cached after the change. */
   #changes = 0
 
   constructor(store: Store) {

@@ -22,7 +22,7 @@ interface FoundPort {
   readonly path: string
   readonly nicUuid: string
   readonly isDestination: boolean
-  /** Absent: gone since the mirror was made. */
+  /** Absent: the VM was deleted after the mirror was created. */
   readonly vm?: VmEntity
 }
 

@@ -40,8 +40,8 @@ export interface Evacuating extends HostOfCluster {
 export type Repopulating = Omit<Evacuating, 'mayShutDownVms' | 'rollsBackOnFailure'>
 
 /**
- * VMs leave a host and come back while another task changes its network; its controller VM keeps running. That task stands
- * in `HostMaintenance.taskExtId` until the VMs are back.
+ * VMs leave a host and come back while another task changes its network; its controller VM keeps running. That task is
+ * named in `HostMaintenance.taskExtId` until the VMs are back.
  */
 export const hostTasks = {
   evacuate: taskNamed<Evacuating>('clustermgmt.evacuate-host'),

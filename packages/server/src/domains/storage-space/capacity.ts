@@ -89,7 +89,7 @@ export const isInService = (
   hardware: Pick<Drivers['hardware'], 'isHostUp'>,
 ): boolean => maintenanceState === 'normal' && hardware.isHostUp(extId)
 
-/** They have controller VMs, and their drives are the pool. */
+/** These hosts have controller VMs, and their drives form the pool. */
 export const storageHostsOf = async (store: Reader, clusterExtId: string): Promise<Host[]> =>
   (await hostsOf(store, clusterExtId)).filter(storesData)
 

@@ -98,7 +98,7 @@ export function createLdapDirectory(guard: AddressGuard): Directory {
   }
 }
 
-// --- Where things stand
+// --- Distinguished names of the directory tree
 
 const userAttributes = ['displayName', 'cn', 'mail', 'memberOf', 'userAccountControl', 'userPrincipalName']
 const accountDisabled = 2

@@ -1,6 +1,6 @@
 /**
  * Certificates of simulated clusters: `hardware.certificates` by cluster. No connection needs their keys, so none is
- * kept. A cluster makes its first certificate when somebody looks at it: RSA keys would delay the start of a world.
+ * kept. A cluster makes its first certificate when it is first read: RSA keys would delay the start of a world.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import { makeSelfSignedServer } from '../../core/x509.ts'

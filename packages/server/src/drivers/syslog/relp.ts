@@ -17,7 +17,7 @@ export const connectRelp: ConnectSyslog = (receiver, events) => {
     stream.socket.write(Buffer.concat([Buffer.from(head), bytes, Buffer.from('\n')]))
     return number
   }
-  /** A receiver that acknowledges nothing for so long is treated as gone. */
+  /** A receiver that acknowledges nothing for so long is treated as disconnected. */
   const watch = (): void => {
     clearTimeout(timer)
     timer = waiting.size === 0 ? undefined : setTimeout(() => stream.socket.destroy(), patienceMillis).unref()

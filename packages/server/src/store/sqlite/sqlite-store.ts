@@ -273,7 +273,7 @@ class SqliteStore extends SqliteReader implements Store {
           settle.push(() => job.resolve(value))
         } catch (error) {
           this.#noteFault(error)
-          // On a full disk SQLite may roll the whole transaction back: the savepoint is gone, and all jobs with it.
+          // On a full disk SQLite may roll the whole transaction back: the savepoint is lost, and all jobs with it.
           if (!database.isTransaction) throw error
           database.exec('ROLLBACK TO job')
           applied?.(Promise.reject(error))

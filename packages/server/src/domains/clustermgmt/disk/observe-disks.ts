@@ -70,7 +70,7 @@ async function observe(
   const news = disks.filter((disk) => changesOf(disk) !== undefined)
   if (news.length === 0) return
   await store.transaction(async (transaction) => {
-    // Read again: a task may have written the state of the disk meanwhile.
+    // Read again: a task may have written the state of the disk since the first read.
     for (const disk of await transaction.getMany(Disk, [...new Set(news.map(({ extId }) => extId))])) {
       const changes = changesOf(disk)
       if (changes !== undefined) await transaction.observe(Disk, disk.extId, changes)

@@ -121,7 +121,7 @@ export const enterMaintenance = defineTask<Evacuating>({
   onUndone,
 })
 
-/** For a task that changes the host's network: the maintenance goes on until `repopulateHost` has ended. */
+/** For a task that changes the host's network: the maintenance lasts until `repopulateHost` has ended. */
 export const evacuateHost = defineTask<Evacuating>({
   name: hostTasks.evacuate.name,
   steps: [
@@ -189,7 +189,7 @@ async function requireEmpty(ctx: StepContext, { hostExtId }: Evacuating): Promis
   })
 }
 
-/** Subtasks that have not begun do nothing from now on; with a rollback the host takes VMs again. */
+/** Subtasks that have not started do nothing from now on; after a rollback the host accepts VMs again. */
 export async function endEvacuation(ctx: StepContext, input: Evacuating): Promise<void> {
   await ctx.checkpoint(undefined, async ({ store }) => {
     if ((await maintenanceOf({ store }, input)) === undefined) return

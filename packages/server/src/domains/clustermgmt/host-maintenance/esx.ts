@@ -111,7 +111,7 @@ async function moveAll(ctx: StepContext, input: Evacuating): Promise<void> {
       recordDeparture(store, { vmExtId, hostExtId: input.hostExtId }, 'movedVmExtIds'),
     )
   }
-  // Somebody may have powered one on, or moved it there, since the plan was made.
+  // A VM may have been powered on, or moved to the host, since the plan was made.
   const left = (await runningOn(ctx, input.clusterExtId)).filter(({ host }) => host?.extId === input.hostExtId)
   if (left.length === 0) return
   const names = left.map(({ name, extId }) => `"${name ?? extId}"`).join(', ')

@@ -73,7 +73,7 @@ export async function returnMoved(ctx: StepContext, hostExtId: string, limits: L
   })
 }
 
-/** Starts the VMs that were shut down, and that nobody has started since. */
+/** Starts the VMs that were shut down and have not been started since. */
 export async function startStopped(
   ctx: StepContext,
   hostExtId: string,
@@ -92,7 +92,7 @@ export async function startStopped(
 
 const idsOf = (vms: readonly VmEntity[]): readonly string[] => vms.map(({ extId }) => extId)
 
-/** Waits for subtasks that have begun; those that still wait for their VM do nothing once the evacuation has ended. */
+/** Waits for subtasks that have started; subtasks that wait for their VM do nothing after the end of the evacuation. */
 export async function waitForBegunSubtasks(
   ctx: StepContext,
   ...of: readonly VmSubtasks<VmOfHost>['operation'][]

@@ -17,7 +17,7 @@ export const sendTraps: AlertReceiver = async (ctx, notices) => {
     const receivers = await receiversOf(ctx, clusterExtId)
     for (const notice of own)
       for (const receiver of receivers) {
-        // A receiver that is away delays nobody. The driver logs what is lost.
+        // An unreachable receiver does not delay others. The driver logs lost traps.
         ctx.drivers.traps.send(receiver, notificationOf(ctx, cluster, notice)).catch(() => undefined)
       }
   }
@@ -60,7 +60,7 @@ export function receiverAddressOf(
   return first?.value ?? second?.value
 }
 
-/** Undefined: the manager does not know the keys, because somebody changed them at the cluster. */
+/** Undefined: the manager does not have the keys, because they were changed at the cluster. */
 async function userSecurity(
   ctx: ScheduleContext,
   clusterExtId: string,

@@ -114,7 +114,7 @@ async function withStoredKey(store: Reader, { trap }: OfTrap): Promise<OfTrap> {
   return { trap, before: trapKey(stored) }
 }
 
-/** Somebody may have removed the trap at the cluster. */
+/** The trap may have been removed at the cluster. */
 const requireTrap = ({ traps }: Section, extId: string, key: string): ApiError[] =>
   traps.some((other) => trapKey(other) === key) ? [] : [noTrap(extId)]
 

@@ -104,7 +104,7 @@ function withKeptKeys({ users }: Section, body: User): User {
   return userIn({ authKey, privKey, ...body })
 }
 
-/** Somebody may have removed the user at the cluster. */
+/** The user may have been removed at the cluster. */
 function requireUser({ users }: Section, { user: { extId, username } }: OfUser): ApiError[] {
   if (users.some((one) => one.username === username)) return []
   return [new ApiError('ENTITY_NOT_FOUND', { kind: SnmpUser.title, id: extId, attribute: 'extId' })]

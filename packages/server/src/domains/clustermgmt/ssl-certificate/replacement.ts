@@ -1,4 +1,4 @@
-/** What a certificate and its key must be before a cluster uses them. Source: behaviour clustermgmt.md 1.15. */
+/** Rules for a certificate and its key before a cluster uses them. Source: behaviour clustermgmt.md 1.15. */
 import type { KeyObject, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import type { BodyOf } from '@hyperplane/contract'

@@ -267,7 +267,7 @@ async function recordChange(ctx: RecordContext, input: Changing): Promise<Before
   const account = await accountOf(ctx, input)
   const { hash, history = [], replaces } = judgedIn(ctx)
   const kept = await keptOf(ctx.store, account)
-  // PC `admin` can change its password in iam meanwhile.
+  // PC `admin` may have changed its password in iam since.
   if (kept.passwordHash !== replaces)
     throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason: 'another change at the same time' })
   const row = await ctx.store.get(SystemAccount, extId)

@@ -36,7 +36,7 @@ async function presented(ctx: ReadContext, stretch: StretchEntity): Promise<Stre
   }
 }
 
-/** With the interfaces of the VPN connection, or the gateways that stand in for the local one. */
+/** With the interfaces of the VPN connection, or the peer gateways of the local one. */
 async function sitesOf(
   store: Reader,
   { localSiteParams: local, remoteSiteParams: remote, vpnConnectionExtId }: StretchEntity,

@@ -77,7 +77,10 @@ export async function mirror(
   else await store.update(ExternVm, ours.extId, changes)
 }
 
-/** Ends a task: the VM as its management shows it now, and a new entity tag. A VM that is gone by now is no fault. */
+/**
+ * Ends a task: the VM as its management shows it now, and a new entity tag. A VM that was removed in the meantime is
+ * no fault.
+ */
 export async function mirrorAndTouch(ctx: RecordContext, { vmExtId }: OfVm, outside: OutsideVm): Promise<void> {
   const ours = await ctx.store.get(ExternVm, vmExtId)
   if (ours === undefined) return

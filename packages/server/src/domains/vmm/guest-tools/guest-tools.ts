@@ -105,7 +105,7 @@ export const installed = (tools: Tools | undefined, capabilities: Capabilities):
   }
 }
 
-/** What only the world tells. */
+/** Facts that only the simulated world has. */
 export interface ToolsSeen {
   readonly isReachable: boolean
   readonly isIsoInserted: boolean

@@ -21,7 +21,7 @@ const removeGroup = defineTask<{ readonly extId: string }>({
     {
       name: 'remove group',
       run: (ctx, { extId }) => ctx.drivers.hypervisor.removeVmGroup(extId),
-      // No undo: the group is no longer known.
+      // No undo: the hypervisor no longer has the group.
       isIrreversible: true,
     },
   ],

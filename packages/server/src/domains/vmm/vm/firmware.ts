@@ -18,7 +18,7 @@ export interface FirmwareFiles {
   readonly nvramExtId: string
   readonly tpmExtId: string
   readonly containerExtId: string
-  /** As the body asks for it; it takes the place of a former one. */
+  /** The file that the body describes; it replaces a former one. */
   readonly nvram?: FileBacking
 }
 

@@ -37,7 +37,7 @@ export const observeDomains = {
       const isSeen = vm?.host === undefined || ctx.drivers.hardware.isHostUp(vm.host.extId as string)
       if (found?.state === 'OFF' && isSeen) await deleteIso(ctx, vm)
       const outcome = await ctx.store.transaction(async (store) =>
-        // A task of the VM may have begun since the look at its queue.
+        // A task of the VM may have started since its queue was read.
         ctx.runner.queueLength(extId) > 0 ? 'busy' : follow({ ...ctx, store }, extId, found),
       )
       isWaiting ||= outcome !== 'settled'

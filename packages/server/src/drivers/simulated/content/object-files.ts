@@ -18,7 +18,7 @@ const spareBytes = 64 * 1024 ** 2
 
 interface ObjectFiles {
   look(origin: ObjectOrigin, stopping?: AbortSignal): Promise<ContentVersion>
-  /** Begins anew at each call. @throws DriverError, final, also when the disk of the service has no room */
+  /** Each call starts from the beginning. @throws DriverError, final, also when the disk of the service has no room */
   fetch(name: string, origin: ObjectOrigin, transfer: Transfer): Promise<FetchedFile>
   /** Shares the bytes: files are never changed in place. @throws DriverError, final, when the file is missing */
   copy(from: string, to: string): Promise<void>
@@ -84,7 +84,7 @@ export function createObjectFiles({ store, folder, move }: ObjectFileOptions): O
       await link(source, target).catch(() => copyFile(source, target, constants.COPYFILE_FICLONE))
       await flushFolder(content)
     },
-    // A generator: a stream that nobody reads would keep its file open, or end the process with its error.
+    // A generator: a stream without a reader would keep its file open, or end the process with its error.
     async *read(name, { first, last } = { first: 0, last: Number.POSITIVE_INFINITY }) {
       yield* createReadStream(fileOf(name), { start: first, end: last, highWaterMark: sliceBytes })
     },

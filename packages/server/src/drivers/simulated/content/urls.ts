@@ -16,7 +16,7 @@ export interface UrlFact {
 }
 
 /**
- * `corrupt`: other bytes than usual. `cut`: connections break off halfway. `login`: asks for a login, and accepts every
+ * `corrupt`: changed bytes. `cut`: connections break off halfway. `login`: asks for a login, and accepts every
  * password but `wrong`. `slow`: 1 MB/s. `untrusted`: a certificate that cannot be verified.
  */
 export interface ServerFault {

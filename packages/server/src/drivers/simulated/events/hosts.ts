@@ -57,7 +57,7 @@ export const setHardwareFault = (
   isSo: boolean,
 ): Promise<boolean> => setFlag<HardwareFault>(world, hardware, extId, fault, isSo)
 
-/** To one that nobody knows. @throws CannotHappen for a cluster without a vCenter */
+/** Changes the password to an unknown one. @throws CannotHappen for a cluster without a vCenter */
 export async function changeVcenterPassword(
   world: SimulatedWorld,
   cluster: { readonly extId: string; readonly name: string },

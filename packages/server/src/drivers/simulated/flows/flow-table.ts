@@ -351,7 +351,7 @@ class FlowMaker {
   }
 }
 
-/** A NIC whose address nobody knows. */
+/** A NIC without a known address. */
 const unnumbered: Address = { family: 'IPV4', value: 0n }
 
 const isWithin = (prefixes: readonly string[], { family, value }: Address): boolean =>

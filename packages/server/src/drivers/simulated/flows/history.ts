@@ -119,7 +119,7 @@ export interface Observation<T> {
 }
 
 /**
- * Closes periods whose value changed or is gone, and begins those that are new.
+ * Closes periods whose value changed or disappeared, and opens periods for new values.
  * @param ids of the observation; others stay as they are
  */
 export async function recordPeriod<T>(

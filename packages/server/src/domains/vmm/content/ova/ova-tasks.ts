@@ -238,7 +238,10 @@ async function removeFiles(ctx: StepContext, { extId }: OfOva): Promise<void> {
   for (const file of filesOf(await pendingOva(ctx, extId))) await ctx.drivers.ovaFiles.remove(file)
 }
 
-/** Before it is read: `write archive` asks too late for an object of terabytes. @throws ApiError OUT_OF_STORAGE */
+/**
+ * Checked before the object is read: the check in `write archive` is too late for an object of terabytes. @throws
+ * ApiError OUT_OF_STORAGE
+ */
 async function requireRoomFor(ctx: StepContext, { clusterLocationExtIds = [] }: OvaEntity, object: ObjectOrigin) {
   const { sizeBytes } = await ctx.drivers.contentSource.look(object, ctx.stopping)
   await requireImageRoom(ctx, clusterLocationExtIds, sizeBytes)

@@ -1,5 +1,5 @@
 /**
- * What a version of a template captures: the configuration of a VM, and copies of its disks that are layers over them.
+ * The content of a template version: the configuration of a VM, and copies of its disks that are layers over them.
  * Source: behaviour vmm.md 1.10, 1.16 (template create).
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -112,7 +112,7 @@ export function sourceVm(vm: VmEntity, now: number): Source {
   const files = filesOf(spec).map((file) => {
     const diskExtId = file.diskExtId as string
     const sizeBytes = file.diskSizeBytes ?? 0
-    // An ISO is a layer that nobody writes to.
+    // An ISO is a read-only layer.
     const writtenBytes = written.has(diskExtId) ? filled(sizeBytes, ageMillis) : 0
     return [
       diskExtId,

@@ -45,7 +45,7 @@ export interface StartupOrder {
   readonly conditionConflicts: ReadonlyMap<string, Conflicts<ConditionConflictFound>>
 }
 
-/** Made when they are asked for: all policies together may have millions. */
+/** Computed on demand: all policies together may have millions. */
 export interface Conflicts<T> {
   readonly count: number
   readonly all: () => readonly T[]

@@ -75,7 +75,7 @@ export interface Derived {
 
 export interface VmOrigin<I extends NewVm> extends Derived {
   readonly task: TaskDefinition<I>
-  /** What the task needs to know beside `NewVm`. */
+  /** Further input of the task, beside `NewVm`. */
   readonly input: Omit<I, keyof NewVm>
   readonly options: (vm: VmEntity) => TaskOptions
   /** The task plans the VM again: it may have disks then. */

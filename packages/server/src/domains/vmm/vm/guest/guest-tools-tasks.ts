@@ -31,7 +31,7 @@ const isoBytes = 256 * 1024 ** 2
 
 interface WithIso extends OfVm {
   readonly fileExtId: string
-  /** Of a drive that is added if none is empty. */
+  /** Id of the drive that is added if none is empty. */
   readonly driveExtId: string
   readonly containerExtId: string
 }

@@ -29,7 +29,9 @@ export type OfNic = Pick<PartChange<unknown>, 'partExtId' | 'vmExtId'>
 export const nicIn = (vm: VmEntity, extId: string): EthernetNic | undefined =>
   ethernetNicsOf(vm).find((nic) => nic.extId === extId)
 
-/** @throws ApiError 409 when another holder has an address that the NIC asks for, or it is outside the subnet */
+/**
+ * @throws ApiError 409 when another holder has an address that the NIC requests, or the address is outside the subnet
+ */
 export async function requireRequestedFree(store: Reader, nic: EthernetNic): Promise<void> {
   const subnet = await subnetOf(store, nic)
   const held = (await leasesOf(store, nic.extId)).filter(({ subnetExtId }) => subnetExtId === subnet?.extId)
@@ -92,7 +94,7 @@ export const readdressing =
     }
   }
 
-/** Leases what the planned NIC asks for; the addresses of the stored one are released last. */
+/** Leases the addresses that the planned NIC requests; the addresses of the stored one are released last. */
 export async function reserveAddresses(ctx: RecordContext, nic: EthernetNic): Promise<void> {
   const named = new Set(requestedAddresses(nic).map(({ address }) => formatAddress(address)))
   const subnetExtId = nic.networkInfo.subnet?.extId

@@ -37,7 +37,7 @@ export const nicList: PartKind<'nics'> = {
         : Object.entries(coldFields).flatMap(([name, of]) => (of(before) === of(after) ? [] : name)),
 }
 
-/** The NIC that a request asks for. Its `ipv4Config` names every address that the NIC keeps. */
+/** The NIC as the request wants it. Its `ipv4Config` names every address that the NIC keeps. */
 export type Wish<B> = (body: B, before: EthernetNic, store: Reader) => Promise<EthernetNic>
 
 export const withNetwork = (nic: EthernetNic, network: Network): EthernetNic =>
