@@ -66,7 +66,8 @@ export const sharedErrors = errorTable({
     'PLAT-10500 500': 'Something went wrong inside the service. Quote the request id {requestId} to its operator.',
   },
   NOT_IMPLEMENTED: {
-    'PLAT-10501 501': 'The operation {operation} is known and not built yet. The list of gaps says what is.',
+    'PLAT-10501 501':
+      'The operation {operation} is part of the API, but not implemented yet. The list of gaps has more.',
   },
   SERVICE_UNAVAILABLE: { 'PLAT-10503 503': '{fault}' },
   BACKEND_TIMEOUT: { 'PLAT-10504 504': '{fault}' },
