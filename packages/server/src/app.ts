@@ -91,7 +91,7 @@ async function start(config: Config, options: AppOptions, folder: DataFolder, lo
       if (state.isListening) await authorities.refresh()
     },
   })
-  const home = homeOf(worlds)
+  const home = defaultWorldOf(worlds)
   const opened = await home.instance()
   await control?.begin(worlds)
 
@@ -140,7 +140,7 @@ async function start(config: Config, options: AppOptions, folder: DataFolder, lo
   )
 }
 
-function homeOf(worlds: Worlds): HostedWorld {
+function defaultWorldOf(worlds: Worlds): HostedWorld {
   const home = worlds.get(defaultWorld)
   if (home === undefined) throw new Error(`the world ${defaultWorld} is missing`)
   return home

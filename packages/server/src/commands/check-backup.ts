@@ -53,9 +53,9 @@ export async function checkBackup(
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  const isGood = broken.length === 0 && skipped.length === 0
+  const isIntact = broken.length === 0 && skipped.length === 0
   return {
-    code: isGood ? 0 : 1,
+    code: isIntact ? 0 : 1,
     lines: [
       titleOf(manifest),
       ...performedChecks.map((check) => `looked at: ${check}.`),

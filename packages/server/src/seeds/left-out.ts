@@ -6,7 +6,7 @@ import { RegistrationAttempt } from '../domains/platform/registration-attempt.ts
 import { ConsoleToken } from '../domains/vmm/vm/console-token.ts'
 import { Fact } from '../drivers/simulated/world.ts'
 import type { Table } from '../store/tables.ts'
-import { type Doc, entityRules, factRules, notThere, type Path, type Rule, type StandIns } from './stand-ins.ts'
+import { type Doc, entityRules, factRules, missingText, type Path, type Rule, type StandIns } from './stand-ins.ts'
 
 const accountsOfThatInstance = 'belongs to that instance; this one begins its own'
 const leftOutKinds: ReadonlyMap<string, { readonly what: string; readonly instead: string } | undefined> = new Map([
@@ -65,7 +65,7 @@ function rulesOf({ resource, secrets }: Table): readonly Rule[] {
   const others = secrets.filter((path) => !isOwn(path))
   return [
     ...own,
-    ...others.map((path) => ({ path, what: `secrets of ${resource.title}s: ${path.at(-1)}`, instead: notThere })),
+    ...others.map((path) => ({ path, what: `secrets of ${resource.title}s: ${path.at(-1)}`, instead: missingText })),
   ]
 }
 
@@ -81,7 +81,7 @@ export function leaveOutOfEntity(table: Table, document: Doc, leftOut: LeftOut):
 export function leaveOutOfFact(collection: string, value: Doc, leftOut: LeftOut): void {
   for (const rule of factRules[collection] ?? []) empty(value, rule, leftOut)
   // Settings contain digests of secrets and inventories contain sealed secrets, at many paths.
-  const sealed = { what: 'secrets in settings and inventories of clusters', instead: notThere }
+  const sealed = { what: 'secrets in settings and inventories of clusters', instead: missingText }
   if (collection === 'hardware.clusters') dropWhere(value, isDigest, () => leftOut.note(sealed))
   if (collection === 'remotes.inventories')
     dropWhere(
@@ -100,9 +100,9 @@ function empty(document: Doc, rule: Rule, leftOut: LeftOut): void {
 }
 
 /** Replacements where declared, otherwise no `null` fields. */
-export const putBackInEntity = (table: Table, document: Doc, ctx: StandIns): Doc =>
+export const restoreInEntity = (table: Table, document: Doc, ctx: StandIns): Doc =>
   filled(document, rulesOf(table), document['extId'], ctx)
-export const putBackInFact = (collection: string, id: string, value: Doc, ctx: StandIns): Doc =>
+export const restoreInFact = (collection: string, id: string, value: Doc, ctx: StandIns): Doc =>
   filled(value, factRules[collection] ?? [], id, ctx)
 
 function filled(document: Doc, rules: readonly Rule[], id: string, ctx: StandIns): Doc {

@@ -37,7 +37,7 @@ export const refusalText = (error: unknown): string | undefined =>
   error instanceof CannotHappen || error instanceof ApiError ? error.message : undefined
 
 /** @throws ApiError when the event has started */
-export function requireToCome({ event, status }: EventRow): void {
+export function requireScheduled({ event, status }: EventRow): void {
   if (status === 'SCHEDULED') return
   const counterpart = catalogue[event.type].until
   const remedy = counterpart === undefined ? 'What it changed stays.' : `${counterpart} ends what it began.`

@@ -12,7 +12,7 @@ import { EventRecord, type EventRow } from '../drivers/simulated/events/record.t
 import { factsIn, type SimulatedWorld } from '../drivers/simulated/world.ts'
 import { equals, or } from '../odata/index.ts'
 import type { Store, Transaction } from '../store/store.ts'
-import { judged, refusalOf, refusalText, requireToCome } from './refusals.ts'
+import { judged, refusalOf, refusalText, requireScheduled } from './refusals.ts'
 import { surroundingsOf } from './surroundings.ts'
 import { findTarget } from './targets.ts'
 
@@ -95,7 +95,7 @@ class EventSchedule implements WorldEvents {
       await this.#options.store.transaction(async (transaction) => {
         const present = await transaction.get(EventRecord, row.extId)
         if (present === undefined) return
-        requireToCome(present)
+        requireScheduled(present)
         await transaction.remove(EventRecord, row.extId)
       })
       await this.#wait()

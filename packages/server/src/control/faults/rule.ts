@@ -146,7 +146,7 @@ export class Rule {
     if (this.heldTasks.size < maximumHeldTasks) this.heldTasks.add(task)
   }
 
-  letGo(task: string): void {
+  releaseTask(task: string): void {
     this.heldTasks.delete(task)
   }
 }

@@ -8,7 +8,7 @@ import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { authorship } from './authorship.ts'
 import { firstValue, normalForm } from './directory/distinguished-name.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
-import { Giver, requireNothingLacks } from './escalation.ts'
+import { Giver, refuseIfLacking } from './escalation.ts'
 import { excludesGroup, type IdentityFilter, requiresGroup } from './filters/identity-filter.ts'
 import { providerType, unknownProvider } from './providers.ts'
 
@@ -65,7 +65,7 @@ async function requireMembershipCovered(
 ): Promise<void> {
   const giver = await Giver.of(ctx)
   const gifts = giver.grants.filter((grant) => grant.identities.some(matches))
-  requireNothingLacks(ctx, giver.lacksOf(gifts), ' on a group that policies speak of')
+  refuseIfLacking(ctx, giver.lacksOf(gifts), ' on a group that policies speak of')
 }
 
 /** Policies use its id, name or distinguished name. */

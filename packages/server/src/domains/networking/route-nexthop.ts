@@ -76,7 +76,7 @@ export async function reachOf(store: Reader, vpc: VpcEntity): Promise<Reach> {
 }
 
 /** @throws ApiError 404 when the caller may not refer to what the nexthop names, or there is no such entity */
-export async function requireSeen(ctx: WriteContext, body: RouteBody): Promise<void> {
+export async function requireVisibleNexthop(ctx: WriteContext, body: RouteBody): Promise<void> {
   const { nexthopType, nexthopReference } = body.nexthop as Nexthop
   if (nexthopReference === undefined) return
   // There are no direct connections that a reference could name.

@@ -22,7 +22,7 @@ import {
   type RouteBody,
   type RouteEntity,
   reachOf,
-  requireSeen,
+  requireVisibleNexthop,
   routeFaults,
   storedNexthop,
   subnetTowards,
@@ -50,7 +50,7 @@ const routes = lifecycle<RouteEntity, RouteBody, RouteReferences>(Route, {
   ],
   async resolve(ctx, body, stored) {
     if (stored !== undefined) refuseDerived(stored)
-    await requireSeen(ctx, body)
+    await requireVisibleNexthop(ctx, body)
     const vpc = await vpcOf(ctx)
     const { vpcReference } = body
     if (vpcReference !== undefined && vpcReference !== vpc.extId)

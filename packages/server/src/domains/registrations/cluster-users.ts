@@ -14,7 +14,7 @@ export const titles = new Map(
 )
 
 /** Entities that stay and use what leaves with the cluster; one sentence for each. */
-export async function usersElsewhere(store: Reader, clusterExtId: string): Promise<string[]> {
+export async function usersOutsideCluster(store: Reader, clusterExtId: string): Promise<string[]> {
   const rows = await rowsOfCluster(store, clusterExtId)
   const going = new Set(rows.map(({ part, entity }) => `${part.resource.kind}/${entity.extId}`))
   const users = new Map<string, string>()

@@ -72,7 +72,7 @@ export async function place(ctx: Starting, vm: Vm): Promise<string> {
 }
 
 /** Excludes the VM's own host and `tried`, whose reasons are added to the result; keeps an existing reservation. */
-export async function placeElsewhere(
+export async function placeOnOtherHost(
   ctx: Scheduling,
   vm: Vm,
   tried: ReadonlyMap<string, string> = new Map(),
@@ -129,15 +129,15 @@ export async function makeRoom(ctx: Scheduling, vm: Vm, grown: Vm): Promise<stri
   return hold(ctx, grown, elsewhere, demand, refused)
 }
 
-export async function giveBack(store: Transaction, vmExtId: string, hostExtId?: string): Promise<void> {
+export async function releaseReservation(store: Transaction, vmExtId: string, hostExtId?: string): Promise<void> {
   for (const held of await allocationsOf(store, vmExtId)) {
     if (hostExtId === undefined || held.hostExtId === hostExtId) await store.remove(HostAllocation, held.extId)
   }
 }
 
-export async function giveBackElsewhere(store: Transaction, vm: Vm): Promise<void> {
+export async function releaseOtherReservations(store: Transaction, vm: Vm): Promise<void> {
   for (const { hostExtId } of await allocationsOf(store, vm.extId))
-    if (hostExtId !== vm.host?.extId) await giveBack(store, vm.extId, hostExtId)
+    if (hostExtId !== vm.host?.extId) await releaseReservation(store, vm.extId, hostExtId)
 }
 
 /** Rolls `makeRoom` back. */

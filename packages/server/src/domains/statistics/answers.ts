@@ -7,7 +7,16 @@ import { listOf } from '../../core/standard.ts'
 import { applySelection, type SelectedFields, type Selection } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
 import { diskFigures, type Figure, nicFigures, vmFigures } from './figures.ts'
-import { bucketsOf, type Grid, gridOf, maximumPoints, type StatType, spanOf, warnOfWidening, wholeOf } from './grid.ts'
+import {
+  bucketsOf,
+  type Grid,
+  gridOf,
+  maximumPoints,
+  type StatType,
+  singleBucketOf,
+  spanOf,
+  warnOfWidening,
+} from './grid.ts'
 import { pointsOf, type Subject } from './series.ts'
 
 export type Request = Pick<RequestInput, 'query'>
@@ -74,7 +83,7 @@ async function aggregates<E, P>(
   const wanted = { figures: vmFigures, names, type: typeOf({ query }) }
   return each(await subjectsOf(ctx, entities), async (subject) => ({
     extId: subject.vm.extId,
-    stats: (await pointsOf(ctx.drivers.telemetry, subject, [wholeOf(span)], wanted)) as P[],
+    stats: (await pointsOf(ctx.drivers.telemetry, subject, [singleBucketOf(span)], wanted)) as P[],
   }))
 }
 

@@ -74,7 +74,7 @@ export function bucketsOf(grid: Grid, most = readingsOfPoint): Bucket[] {
   return buckets
 }
 
-export const wholeOf = ({ from, to }: { readonly from: number; readonly to: number }): Bucket => ({
+export const singleBucketOf = ({ from, to }: { readonly from: number; readonly to: number }): Bucket => ({
   at: to,
   timestamp: formatTime(to * 1000),
   ...readingsIn(from, to, readingsOfSpan),

@@ -4,7 +4,7 @@ export const fault = (attributePath: string, expected: string, found: unknown): 
   new ApiError('VMM_INVALID_ARGUMENT', { attributePath, expected, found: textOfFound(found) })
 
 /** Faults of a part of the body, with paths of the whole body. */
-export const under = (path: string, faults: readonly ApiError[]): ApiError[] =>
+export const withPathPrefix = (path: string, faults: readonly ApiError[]): ApiError[] =>
   faults.map((each) => {
     if (each.key !== 'VMM_INVALID_ARGUMENT') return each
     const further = each.further.map((message) =>

@@ -43,7 +43,7 @@ export async function joinAll(
 }
 
 /** Waits for the subtasks that have begun, then undoes what they did, last node first. */
-export async function takeAllBack(ctx: StepContext, nodes: readonly JoiningNode[]): Promise<void> {
+export async function undoJoins(ctx: StepContext, nodes: readonly JoiningNode[]): Promise<void> {
   await ctx.untilEnded([...(await startedSubtasks(ctx, operation)).values()])
   for (const { nodeUuid } of nodes.toReversed()) await ctx.drivers.hardware.takeBackNode(nodeUuid, ctx.taskExtId)
 }

@@ -25,7 +25,7 @@ import {
   newHostsOf,
   nodeIdsOf,
   poolDrives,
-  takeAllBack,
+  undoJoins,
   unpoolDrives,
 } from '../cluster-expansion/join-nodes.ts'
 import { requireFreeName } from '../cluster-rules.ts'
@@ -80,7 +80,7 @@ export const createCluster = defineTask<Creation>({
       },
       undo: async (ctx, { cluster, nodes }) => {
         await unpoolDrives(ctx, cluster.extId, nodes)
-        await takeAllBack(ctx, nodes)
+        await undoJoins(ctx, nodes)
       },
     },
     {
@@ -121,7 +121,7 @@ export const createCluster = defineTask<Creation>({
   ],
   onUndone: forget,
   plan: async ({ store }, { cluster, nodes }) => {
-    const problems = await obstacles(store, cluster, nodes)
+    const problems = await creationConflicts(store, cluster, nodes)
     return {
       changes: [
         { attribute: `cluster ${cluster.name}`, from: 'absent', to: `${nodes.length} nodes` },
@@ -212,7 +212,7 @@ async function recordRegistration(ctx: RecordContext, { cluster, nodes }: Creati
 }
 
 /** Names, addresses and nodes that others have or reserve, all at once. */
-async function obstacles(store: Reader, cluster: Cluster, nodes: readonly JoiningNode[]): Promise<ApiError[]> {
+async function creationConflicts(store: Reader, cluster: Cluster, nodes: readonly JoiningNode[]): Promise<ApiError[]> {
   const checks = [
     requireFreeName(store, cluster, cluster.name),
     requireFreeAddresses(store, cluster, cluster),
@@ -236,7 +236,7 @@ export async function startCreation(
   const { extId, name } = cluster
   const nodes = joiningNodes(name, views)
   if (!ctx.dryRun) {
-    refuseAll(await obstacles(ctx.store, cluster, nodes))
+    refuseAll(await creationConflicts(ctx.store, cluster, nodes))
     await ctx.store.insert(Cluster, cluster, { pending: true })
   }
   const given = { name, config: body.config, network: body.network && cluster.network } as BodyOf<typeof Cluster>

@@ -18,7 +18,7 @@ import {
 import { type Evacuating, evacuation, HostMaintenance, hostTasks } from '../../scheduling/host-maintenance.ts'
 import { type Evacuation, isTooLate, maximumErrors, nameOfHost, planEvacuation, vmsOn } from './plan.ts'
 import { setState } from './states.ts'
-import { forEachVm, operations, returnMoved, startStopped, waitForBegunSubtasks } from './vms.ts'
+import { forEachVm, operations, returnMoved, startStopped, waitForStartedSubtasks } from './vms.ts'
 
 type Ends = ReadonlyMap<string, TaskEnd>
 
@@ -52,7 +52,7 @@ const evacuationSteps: readonly Step<Evacuating>[] = [
     run: moveAll,
     undo: async (ctx, input) => {
       await endEvacuation(ctx, input)
-      await waitForBegunSubtasks(ctx, operations.leave)
+      await waitForStartedSubtasks(ctx, operations.leave)
     },
   },
   {
@@ -77,7 +77,7 @@ const evacuationSteps: readonly Step<Evacuating>[] = [
     },
     undo: async (ctx, input) => {
       await endEvacuation(ctx, input)
-      await waitForBegunSubtasks(ctx, operations.stop, operations.stopAgent)
+      await waitForStartedSubtasks(ctx, operations.stop, operations.stopAgent)
     },
   },
 ]

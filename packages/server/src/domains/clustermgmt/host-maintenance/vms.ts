@@ -93,7 +93,7 @@ export async function startStopped(
 const idsOf = (vms: readonly VmEntity[]): readonly string[] => vms.map(({ extId }) => extId)
 
 /** Waits for subtasks that have started; subtasks that wait for their VM do nothing after the end of the evacuation. */
-export async function waitForBegunSubtasks(
+export async function waitForStartedSubtasks(
   ctx: StepContext,
   ...of: readonly VmSubtasks<VmOfHost>['operation'][]
 ): Promise<void> {

@@ -31,7 +31,7 @@ export function algorithmOf({ asymmetricKeyType: type, asymmetricKeyDetails: det
 }
 
 /** Whether the body asks for a new key of the service's making. */
-export const asksForNewKey = ({ publicCertificate, privateKey }: Body): boolean =>
+export const requestsNewKey = ({ publicCertificate, privateKey }: Body): boolean =>
   publicCertificate === undefined && privateKey === undefined
 
 /** @param now milliseconds since 1970. @throws ApiError 400 with all faults */

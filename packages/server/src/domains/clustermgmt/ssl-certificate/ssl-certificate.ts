@@ -18,7 +18,7 @@ import {
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { clusterTask } from '../cluster-task.ts'
 import { serviceTlsOf, shownCertificate, shownFields, storedPair, subjectOf, useOnService } from './holder.ts'
-import { asksForNewKey, readReplacement, regenerated, regenerationFaults } from './replacement.ts'
+import { readReplacement, regenerated, regenerationFaults, requestsNewKey } from './replacement.ts'
 
 interface Replacing {
   readonly clusterExtId: string
@@ -114,11 +114,11 @@ export const sslCertificate = implement(
     },
   },
   {
-    rules: { updateSSLCertificate: ({ body }) => (asksForNewKey(body) ? regenerationFaults(body) : []) },
+    rules: { updateSSLCertificate: ({ body }) => (requestsNewKey(body) ? regenerationFaults(body) : []) },
     // Once, and outside the transaction: an encrypted key takes up to a second to open.
     prepare: {
       updateSSLCertificate: async (ctx, { body }) =>
-        asksForNewKey(body) ? undefined : readReplacement(body, ctx.clock.now()),
+        requestsNewKey(body) ? undefined : readReplacement(body, ctx.clock.now()),
     },
     present: [[SSLCertificate, withShownCertificate]],
     computed: [[SSLCertificate, async ({ store }, extId) => unchosenRow(await store.get(Cluster, extId))]],

@@ -95,7 +95,7 @@ class ProviderTrust implements CertificateTrust {
     const finding = await this.#find(presented, fingerprintOf(presented.raw))
     if (finding === undefined) return undefined
     const usesOcsp = finding.provider.certRevocationInfo?.isOcspEnabled === true
-    return usesOcsp && !(await this.#areGood(finding)) ? undefined : finding
+    return usesOcsp && !(await this.#haveGoodStatus(finding)) ? undefined : finding
   }
 
   async authorities(): Promise<readonly string[]> {
@@ -200,16 +200,16 @@ class ProviderTrust implements CertificateTrust {
   }
 
   /** OCSP covers the client certificate, and the presented issuers if revocation lists do not cover them. */
-  async #areGood({ provider, certificate, issuers, between }: Finding): Promise<boolean> {
+  async #haveGoodStatus({ provider, certificate, issuers, between }: Finding): Promise<boolean> {
     const subjects = provider.certRevocationInfo?.isCrlEnabled === true ? [certificate] : [certificate, ...between]
     const answers = subjects.map((subject) => {
       const [issuer] = subject === certificate ? issuers : issuers.slice(issuers.indexOf(subject) + 1)
-      return issuer !== undefined && this.#isGood(provider, subject, issuer)
+      return issuer !== undefined && this.#hasGoodStatus(provider, subject, issuer)
     })
     return (await Promise.all(answers)).every((isGood) => isGood)
   }
 
-  #isGood(provider: ProviderRow, certificate: Certificate, issuer: Certificate): Promise<boolean> {
+  #hasGoodStatus(provider: ProviderRow, certificate: Certificate, issuer: Certificate): Promise<boolean> {
     const key = `${this.#generation} ${certificate.fingerprint}`
     const running = this.#questions.get(key)
     if (running !== undefined) return running

@@ -17,7 +17,7 @@ import {
 } from '../../context.ts'
 import { closedBecause } from '../../scheduling/host-state.ts'
 import { holdNode, releaseManagerNodes } from '../../scheduling/manager-nodes.ts'
-import { allocationsOf, giveBack } from '../../scheduling/scheduler.ts'
+import { allocationsOf, releaseReservation } from '../../scheduling/scheduler.ts'
 import { applianceOf, applianceSize, clusterOfGateway, hostFor, hostOfGateway } from './appliance.ts'
 import { type GatewayEntity, storedOf } from './entity.ts'
 
@@ -98,7 +98,7 @@ async function runsGuests({ drivers, store }: RecordContext, hostExtId: string):
 }
 
 /** @returns the host @throws DriverError when none has room */
-async function holdElsewhere(ctx: RecordContext, gateway: GatewayEntity, taken: readonly string[]): Promise<string> {
+async function reserveOtherHost(ctx: RecordContext, gateway: GatewayEntity, taken: readonly string[]): Promise<string> {
   const choice = await hostFor(ctx, gateway, taken)
   if ('reasons' in choice) throw DriverError.retryable(`no host can run the gateway ${gateway.name}`)
   const { hostExtId } = choice
@@ -110,10 +110,10 @@ async function holdElsewhere(ctx: RecordContext, gateway: GatewayEntity, taken: 
 const elsewhere = async ({ store }: Pick<StepContext, 'store'>, gateway: GatewayEntity, { fromHostExtId }: Leaving) =>
   (await allocationsOf(store, applianceOf(gateway))).find(({ hostExtId }) => hostExtId !== fromHostExtId)?.hostExtId
 
-async function leaveElsewhere(ctx: RecordContext, input: Leaving): Promise<void> {
+async function releaseOtherHost(ctx: RecordContext, input: Leaving): Promise<void> {
   const gateway = await storedOf(ctx, input)
   const host = await elsewhere(ctx, gateway, input)
-  if (host !== undefined) await giveBack(ctx.store, applianceOf(gateway), host)
+  if (host !== undefined) await releaseReservation(ctx.store, applianceOf(gateway), host)
 }
 
 export const migrateGateway = defineTask<Leaving>({
@@ -122,8 +122,9 @@ export const migrateGateway = defineTask<Leaving>({
     {
       name: 'reserve',
       progress: 10,
-      record: async (ctx, input) => void (await holdElsewhere(ctx, await storedOf(ctx, input), [input.fromHostExtId])),
-      unrecord: leaveElsewhere,
+      record: async (ctx, input) =>
+        void (await reserveOtherHost(ctx, await storedOf(ctx, input), [input.fromHostExtId])),
+      unrecord: releaseOtherHost,
     },
     {
       name: 'move',
@@ -132,7 +133,8 @@ export const migrateGateway = defineTask<Leaving>({
         const gateway = await storedOf(ctx, input)
         await ctx.drivers.hypervisor.migrateVm(applianceOf(gateway), (await elsewhere(ctx, gateway, input)) as string)
       },
-      record: async (ctx, input) => giveBack(ctx.store, applianceOf(await storedOf(ctx, input)), input.fromHostExtId),
+      record: async (ctx, input) =>
+        releaseReservation(ctx.store, applianceOf(await storedOf(ctx, input)), input.fromHostExtId),
     },
   ],
 })
@@ -146,10 +148,10 @@ export const recoverGateway = defineTask<Leaving>({
       progress: 10,
       record: async (ctx, input) => {
         if (!(await runsGuests(ctx, input.fromHostExtId)))
-          await holdElsewhere(ctx, await storedOf(ctx, input), [input.fromHostExtId])
+          await reserveOtherHost(ctx, await storedOf(ctx, input), [input.fromHostExtId])
         await observe(ctx, input, 'RECOVERY_STARTED')
       },
-      unrecord: leaveElsewhere,
+      unrecord: releaseOtherHost,
     },
     {
       name: 'fence',
@@ -162,10 +164,10 @@ export const recoverGateway = defineTask<Leaving>({
         return isFenced || (await ctx.drivers.networkFabric.gateway(input.extId))?.isOff === true
       },
       record: async (ctx, input, isOff) => {
-        if (isOff !== true) return leaveElsewhere(ctx, input)
+        if (isOff !== true) return releaseOtherHost(ctx, input)
         const gateway = await storedOf(ctx, input)
         const isHeldElsewhere = (await elsewhere(ctx, gateway, input)) !== undefined
-        if (isHeldElsewhere) await giveBack(ctx.store, applianceOf(gateway), input.fromHostExtId)
+        if (isHeldElsewhere) await releaseReservation(ctx.store, applianceOf(gateway), input.fromHostExtId)
         await observe(ctx, input, 'RECOVERY_IN_PROGRESS')
       },
     },
@@ -191,7 +193,7 @@ async function restart(ctx: StepContext, gateway: GatewayEntity): Promise<void> 
     await hypervisor.fenceVm(vmExtId, host)
     await ctx.checkpoint(undefined, async (record) => {
       await releaseManagerNodes(record.store, [vmExtId])
-      host = await holdElsewhere(record, gateway, [])
+      host = await reserveOtherHost(record, gateway, [])
     })
   }
   await hypervisor.startVm(vmExtId, host)

@@ -14,9 +14,9 @@ type HighAvailability = NonNullable<StretchEntity['highAvailabilityStatus']>
 export const presentStretches = (
   ctx: ReadContext,
   stretches: readonly StretchEntity[],
-): Promise<readonly StretchEntity[]> => Promise.all(stretches.map((stretch) => presented(ctx, stretch)))
+): Promise<readonly StretchEntity[]> => Promise.all(stretches.map((stretch) => presentStretch(ctx, stretch)))
 
-async function presented(ctx: ReadContext, stretch: StretchEntity): Promise<StretchEntity> {
+async function presentStretch(ctx: ReadContext, stretch: StretchEntity): Promise<StretchEntity> {
   const view = await ctx.drivers.networkFabric.stretch(stretch.extId)
   const { tunnel } = await stretchProgram(ctx.store, stretch)
   const status = statusOf(view)

@@ -45,12 +45,12 @@ export function uplinkFaults({ drivers }: Pick<WriteContext, 'drivers'>, { hosts
         ? [invalidField(`${path}/hostNics[${place}]`, `expected a NIC of the host: ${nics.join(', ')}, or its id`)]
         : [],
     )
-    const twice = named.flatMap((name, place) =>
+    const duplicates = named.flatMap((name, place) =>
       name !== undefined && named.indexOf(name) < place
         ? [invalidField(`${path}/hostNics[${place}]`, `names ${name} again`)]
         : [],
     )
-    return [...unknown, ...twice, ...activeFaults(drivers, host, named, path)]
+    return [...unknown, ...duplicates, ...activeFaults(drivers, host, named, path)]
   })
 }
 

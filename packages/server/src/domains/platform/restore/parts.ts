@@ -91,7 +91,7 @@ export const switchStores = defineTask<RestoreInput>({
         const last = async (): Promise<void> => {
           // The instance may have come into use since the restore was accepted.
           await requireFresh(ctx.store)
-          await restores.within((second) => handOver(second, tasks, ctx.clock.iso()))
+          await restores.within((second) => takeOverTasks(second, tasks, ctx.clock.iso()))
         }
         await restores.exchange(
           tasks.map(({ extId }) => extId),
@@ -119,7 +119,7 @@ async function tasksOf({ store, taskExtId }: StepContext): Promise<readonly Task
 }
 
 /** Their success is recorded in the store that is about to become the current one. */
-async function handOver(second: Store, tasks: readonly TaskRow[], now: string): Promise<void> {
+async function takeOverTasks(second: Store, tasks: readonly TaskRow[], now: string): Promise<void> {
   const { tenantId } = await ownManager(second)
   const warnings = tasks.flatMap((task) => task.warnings ?? [])
   await second.transaction(async (transaction) => {

@@ -12,7 +12,7 @@ import { startingTasks } from '../../../core/time/schedules.ts'
 import { defineTask, type Schedule, type ScheduleContext, together } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { carriesOneOf } from '../../scheduling/policy-selection.ts'
-import { giveBackElsewhere, reserve } from '../../scheduling/scheduler.ts'
+import { releaseOtherReservations, reserve } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import type { OfVm } from '../vm/admission.ts'
 import { movedTo, moveStep, type OnHost, recordMove } from '../vm/migration.ts'
@@ -88,7 +88,7 @@ export const migrateViolator = defineTask<Migration>({
       },
       unrecord: async (ctx, { vmExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
-        if (vm !== undefined) await giveBackElsewhere(ctx.store, vm)
+        if (vm !== undefined) await releaseOtherReservations(ctx.store, vm)
       },
     },
     moveStep('reserve', 95, 10),

@@ -8,7 +8,7 @@ import { floatingIpsOf, stopTranslating } from '../../addressing/floating-ips.ts
 import { unplugGroups } from '../../block-volumes/attachments.ts'
 import { defineTask, type Step, type WriteContext } from '../../context.ts'
 import { releaseDevices } from '../../scheduling/host-devices.ts'
-import { giveBack } from '../../scheduling/scheduler.ts'
+import { releaseReservation } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { requireNoFunctionOfVm } from '../../virtual-machines/network-functions.ts'
 import { forgetPower } from '../../virtual-machines/power-journal.ts'
@@ -58,7 +58,7 @@ export const removeVm = defineTask<OfVm>({
         await hypervisor.stopVm(vmExtId)
       },
       record: async (ctx, { vmExtId }) => {
-        await giveBack(ctx.store, vmExtId)
+        await releaseReservation(ctx.store, vmExtId)
         const off = { powerState: 'OFF', host: undefined, isLiveMigrateCapable: undefined } as const
         await ctx.store.update(Vm, vmExtId, off)
       },

@@ -52,7 +52,7 @@ export const sizedNvram = (backing: FileBacking): FileBacking => ({
 })
 
 /** Whether the file of the VM is not the one that the body describes. A client may send back what it has read. */
-export function asksForOtherNvram(vm: VmEntity, body: VmBody): boolean {
+export function requestsOtherNvram(vm: VmEntity, body: VmBody): boolean {
   const [requested, own] = [nvramOf(body), nvramOf(vm)]
   if (requested === undefined || !isUefi(body)) return false
   const fields = ['dataSource', 'diskSizeBytes', 'storageConfig', 'storageContainer'] as const

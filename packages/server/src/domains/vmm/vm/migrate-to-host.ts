@@ -10,7 +10,7 @@ import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { closedBecause } from '../../scheduling/host-state.ts'
-import { giveBackElsewhere, reserveOn } from '../../scheduling/scheduler.ts'
+import { releaseOtherReservations, reserveOn } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
 import { admitVm, endUnchanged, type OfVm, requireVm, taskOf } from './admission.ts'
@@ -67,7 +67,7 @@ export const migrateToHost = defineTask<ToHost>({
       },
       unrecord: async (ctx, { vmExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
-        if (vm !== undefined) await giveBackElsewhere(ctx.store, vm)
+        if (vm !== undefined) await releaseOtherReservations(ctx.store, vm)
       },
     },
     moveStep('reserve', 95, 10),
@@ -76,7 +76,7 @@ export const migrateToHost = defineTask<ToHost>({
       record: async (ctx, input) => {
         const hostExtId = movedTo(ctx)
         if (hostExtId !== undefined) await recordMove(ctx, input.vmExtId, hostExtId)
-        else await giveBackElsewhere(ctx.store, await requireVm(ctx.store, input.vmExtId))
+        else await releaseOtherReservations(ctx.store, await requireVm(ctx.store, input.vmExtId))
         await unlock(ctx, input)
       },
     },

@@ -5,7 +5,7 @@
 
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type RecordContext, type Step, type StepContext, throwIfCanceled } from '../../context.ts'
-import { giveBack } from '../../scheduling/scheduler.ts'
+import { releaseReservation } from '../../scheduling/scheduler.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { type OfVm, requireVm } from './admission.ts'
 
@@ -62,9 +62,9 @@ export async function recordMove(ctx: RecordContext, vmExtId: string, hostExtId:
   const now = ctx.clock.iso()
   const former = (await requireVm(ctx.store, vmExtId)).host?.extId
   // The VM stopped while it moved: it runs nowhere and needs no reservation.
-  if (former === undefined) return giveBack(ctx.store, vmExtId)
+  if (former === undefined) return releaseReservation(ctx.store, vmExtId)
   const changes = { host: { extId: hostExtId }, lastHostExtId: hostExtId, updateTime: now }
   const stored = await ctx.store.observe(Vm, vmExtId, changes)
-  await giveBack(ctx.store, vmExtId, former)
+  await releaseReservation(ctx.store, vmExtId, former)
   await notePower(ctx.store, ctx.ids, stored, 'MOVED', now)
 }

@@ -13,7 +13,7 @@ import { type ScheduleContext, together } from '../../context.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { deleteIso } from './guest/customization.ts'
-import { becomeOff, type Recording, setPower } from './power/power-state.ts'
+import { type Recording, setOff, setPower } from './power/power-state.ts'
 
 const silentMillis = 30_000
 
@@ -70,7 +70,7 @@ async function follow(
 ): Promise<'settled' | 'waits'> {
   const vm = await ctx.store.get(Vm, extId)
   if (vm?.host === undefined) return 'settled'
-  if (!ctx.drivers.hardware.isHostUp(vm.host.extId as string)) return losesSight(ctx, vm)
+  if (!ctx.drivers.hardware.isHostUp(vm.host.extId as string)) return recordSilentHost(ctx, vm)
   if (vm.hostSilentSince !== undefined) await ctx.store.observe(Vm, extId, { hostSilentSince: undefined })
   if (unasked?.state === 'RESTARTED') return recordReboot(ctx, vm)
   if (unasked?.state === 'HELD') {
@@ -79,7 +79,7 @@ async function follow(
   }
   const state = unasked?.state ?? 'ON'
   if (state === vm.powerState) return 'settled'
-  if (state === 'OFF') await becomeOff(ctx, vm, unasked?.isCustomizationDone === true)
+  if (state === 'OFF') await setOff(ctx, vm, unasked?.isCustomizationDone === true)
   else await setPower(ctx, vm, state === 'PAUSED' ? 'PAUSED' : 'RESUMED', { powerState: state })
   return 'settled'
 }
@@ -91,7 +91,7 @@ async function recordReboot(ctx: Recording, vm: VmEntity): Promise<'settled'> {
   return 'settled'
 }
 
-async function losesSight(ctx: Recording, vm: VmEntity): Promise<'settled' | 'waits'> {
+async function recordSilentHost(ctx: Recording, vm: VmEntity): Promise<'settled' | 'waits'> {
   if (vm.powerState === 'UNDETERMINED') return 'settled'
   const since = vm.hostSilentSince
   if (since === undefined) await ctx.store.observe(Vm, vm.extId, { hostSilentSince: ctx.clock.iso() })

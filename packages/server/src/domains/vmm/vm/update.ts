@@ -28,9 +28,9 @@ import { fileConstraints, placed, withSources } from './create/plan-disks.ts'
 import { domainOf, restoreDefinition } from './domain.ts'
 import { createFile } from './files.ts'
 import {
-  asksForOtherNvram,
   type FirmwareFiles,
   nvramPath,
+  requestsOtherNvram,
   sizedNvram,
   withFirmware,
   withMachineType,
@@ -76,7 +76,7 @@ async function plannedNvram(
 ): Promise<Pick<FirmwareFiles, 'nvram'>> {
   const { target: vm } = ctx
   const backing = nvramOf(body)
-  if (backing === undefined || !asksForOtherNvram(vm, body)) return {}
+  if (backing === undefined || !requestsOtherNvram(vm, body)) return {}
   refuseUnbuiltSource('updateVmById', backing)
   const files = await withSources(ctx, [{ path: nvramPath, backing }])
   const clusterExtId = vm.cluster?.extId as string

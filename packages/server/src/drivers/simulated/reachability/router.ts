@@ -19,7 +19,7 @@ export function crossRouter(walk: Walk, vpcExtId: string): Step {
   const denial = judge(walk, vpcExtId, surroundings)
   if (denial !== undefined) return dropped(denial)
   const route = routeFor(walk, vpcExtId)
-  if (route === undefined) return notRoutable(whyNoRoute(walk, vpcExtId))
+  if (route === undefined) return notRoutable(reasonForNoRoute(walk, vpcExtId))
   walk.note('ROUTE', entityOf(route), `matches: ${route.type} route to ${route.prefix}`)
   return leave(walk, vpcExtId, surroundings, route)
 }
@@ -66,7 +66,7 @@ function routeFor(walk: Walk, vpcExtId: string): TableRoute | undefined {
   return walk.oneOf(found)?.route
 }
 
-function whyNoRoute({ world, destination }: Walk, vpcExtId: string): string {
+function reasonForNoRoute({ world, destination }: Walk, vpcExtId: string): string {
   const text = formatAddress(destination)
   const idle = routesOfRouter(world, vpcExtId).find(({ prefix }) => isWithin([prefix], destination))
   if (idle === undefined) return `the VPC has no route to ${text}`

@@ -10,7 +10,7 @@ import type { ByteRange } from '../../../../drivers/content-source.ts'
 import { type AffectedEntity, implement, mayRefer, type TaskOptions, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
-import { fault, under } from '../../../virtual-machines/fault.ts'
+import { fault, withPathPrefix } from '../../../virtual-machines/fault.ts'
 import { affectedVm, requireNoMigration } from '../../vm/admission.ts'
 import { makingVm, type NewVm } from '../../vm/create/create.ts'
 import { derivedFaults, deriveVm, type Overrides } from '../../vm/create/derived-vm.ts'
@@ -82,7 +82,7 @@ export const ova = implement(
       updateOvaById: ({ body }) => nameFaults(body),
       deployOva: ({ body: { overrideVmConfig } }) => {
         refuseUnbuilt('deployOva', overrideVmConfig as VmBody)
-        return under('overrideVmConfig', overrideFaults(overrideVmConfig as Overrides))
+        return withPathPrefix('overrideVmConfig', overrideFaults(overrideVmConfig as Overrides))
       },
     },
     prepare: {
@@ -173,7 +173,7 @@ async function deploy(ctx: WriteContext<OvaEntity>, body: Deployment): Promise<T
   }
   const blueprint = blueprintOfOva(ctx.target, clusterExtId)
   const overrides = { name: parentVm, ...overrideVmConfig, cluster: { extId: clusterExtId } } as Overrides
-  refuseAll(under('overrideVmConfig', derivedFaults(blueprint, overrides)))
+  refuseAll(withPathPrefix('overrideVmConfig', derivedFaults(blueprint, overrides)))
   return deriveVm(ctx, blueprint, overrides, {
     task: makeOvaVm,
     input: { ovaExtId },

@@ -5,7 +5,7 @@ import type { VmGcProfileConfig } from '@hyperplane/contract/vmm/vm/guest/custom
 import { ApiError } from '../../../../core/api-error.ts'
 import type { SecretReader } from '../../../../core/world.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { fault, under } from '../../../virtual-machines/fault.ts'
+import { fault, withPathPrefix } from '../../../virtual-machines/fault.ts'
 import type { Overrides } from '../../vm/create/derived-vm.ts'
 import { settingsFrom } from '../../vm/guest/customize.ts'
 import type { StagedSettings } from '../../vm/guest/profile-settings.ts'
@@ -104,7 +104,7 @@ export async function customizationFaults(
       if (computerName !== undefined) taken.add(computerName)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      faults.push(...under(path, [error]))
+      faults.push(...withPathPrefix(path, [error]))
     }
   }
   return faults

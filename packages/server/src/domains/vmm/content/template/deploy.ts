@@ -11,7 +11,7 @@ import type { TaskStarted } from '../../../../core/handlers.ts'
 import { subtasksOf } from '../../../../core/tasks/runner.ts'
 import { CancelAccepted, defineTask, type StepContext, type TaskEnd, type WriteContext } from '../../../context.ts'
 import { refuseReadOnly, requireClusterReachable } from '../../../registrations/reachability.ts'
-import { fault, under } from '../../../virtual-machines/fault.ts'
+import { fault, withPathPrefix } from '../../../virtual-machines/fault.ts'
 import { affectedVm, taskOf as taskOfVm } from '../../vm/admission.ts'
 import { isNative } from '../../vm/create/clusters.ts'
 import { insertVm, makingVm, type NewVm, planning } from '../../vm/create/create.ts'
@@ -24,7 +24,7 @@ import {
   blueprintOfVersion,
   type Copy,
   customizationOf,
-  homeOf,
+  firstClusterOf,
   versionOf,
   withPresentParts,
 } from './version-content.ts'
@@ -64,14 +64,14 @@ export async function deploy(ctx: WriteContext<TemplateEntity>, body: Deployment
     throw fault('clusterReference', 'a cluster of the native hypervisor', cluster?.name ?? clusterReference)
   await requireClusterReachable(ctx, cluster.extId)
   refuseReadOnly(cluster, 'VMs')
-  const blueprint = blueprintOfVersion(version, homeOf(version))
+  const blueprint = blueprintOfVersion(version, firstClusterOf(version))
   refuseAll(
     Object.entries(overrideVmConfigMap).flatMap(([key, overrides]) => {
       const fields = ['guestCustomization', 'guestCustomizationProfileConfig'] as const
       const given = version.isGcOverrideEnabled === false ? fields.filter((name) => overrides[name] !== undefined) : []
       const refused = given.map((name) => fault(name, 'none: isGcOverrideEnabled of the version is false', 'one'))
       const faults = derivedFaults(blueprint, withoutProfile(overrides))
-      return under(`overrideVmConfigMap/${key}`, [...refused, ...faults])
+      return withPathPrefix(`overrideVmConfigMap/${key}`, [...refused, ...faults])
     }),
   )
   const vms = Array.from({ length: numberOfVms }, (_, number): Wanted => {

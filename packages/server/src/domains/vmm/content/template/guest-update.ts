@@ -34,7 +34,7 @@ import {
   type TemplateEntity,
   templateTask,
 } from './template-tasks.ts'
-import { blueprintOfVersion, homeOf, versionOf, withPresentParts } from './version-content.ts'
+import { blueprintOfVersion, firstClusterOf, versionOf, withPresentParts } from './version-content.ts'
 
 interface Initiation extends NewVm, OfTemplate {}
 interface Completion extends OfVm, NewVersion {}
@@ -50,7 +50,7 @@ export async function initiateUpdate(
     throw new ApiError('CONFLICT', { fault })
   }
   const version = await versionOf(ctx.store, templateExtId, body.versionId ?? (activeVersionExtId as string))
-  const clusterExtId = homeOf(version)
+  const clusterExtId = firstClusterOf(version)
   await requireClusterReachable(ctx, clusterExtId)
   const name = nameOfVm(`Template-update-os_${templateName}_${version.versionName}`, '')
   const overrides = { name, cluster: { extId: clusterExtId } }

@@ -10,7 +10,7 @@ import { rowsOf } from '../../../invariants/rule.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
-import { under } from '../../../virtual-machines/fault.ts'
+import { withPathPrefix } from '../../../virtual-machines/fault.ts'
 import { derivedFaults } from '../../vm/create/derived-vm.ts'
 import type { CaptureSource } from './capture.ts'
 import { versionSettings } from './customization.ts'
@@ -30,7 +30,14 @@ import {
   templateTask,
   updateTemplate,
 } from './template-tasks.ts'
-import { blueprintOfVersion, homeOf, shownSpec, type VersionEntity, versionOf, versionsOf } from './version-content.ts'
+import {
+  blueprintOfVersion,
+  firstClusterOf,
+  shownSpec,
+  type VersionEntity,
+  versionOf,
+  versionsOf,
+} from './version-content.ts'
 
 const maximumTemplates = limit('templates', 1000)
 
@@ -149,11 +156,11 @@ async function sourceOf(ctx: WriteContext, templateExtId: string, version: Versi
   }
   const path = 'templateVersionSpec/versionSource'
   const copied = await versionOf(ctx.store, templateExtId, versionId, `${path}/versionId`)
-  const clusterExtId = homeOf(copied)
+  const clusterExtId = firstClusterOf(copied)
   await requireClusterReachable(ctx, clusterExtId)
   const { guestCustomizationProfileConfig: _, ...overrides } = overrideVmConfig
   const faults = derivedFaults(blueprintOfVersion(copied, clusterExtId), overrides)
-  refuseAll(under(`${path}/overrideVmConfig`, faults))
+  refuseAll(withPathPrefix(`${path}/overrideVmConfig`, faults))
   return { source: { kind: 'version', extId: versionId, overrides }, clusterExtId, copied }
 }
 

@@ -40,7 +40,7 @@ export const versionsOf = (store: Reader, templateExtId: string): Promise<Versio
   store.findWhere(TemplateVersion, { templateExtId })
 
 /** The cluster that is read where any location will do. */
-export const homeOf = ({ clusterLocationExtIds }: VersionEntity): string => clusterLocationExtIds?.[0] as string
+export const firstClusterOf = ({ clusterLocationExtIds }: VersionEntity): string => clusterLocationExtIds?.[0] as string
 
 export const copiesOn = ({ copies = [] }: VersionEntity, clusterExtId: string): Copy[] =>
   copies.filter((copy) => copy.clusterExtId === clusterExtId)
@@ -123,7 +123,7 @@ export function sourceVm(vm: VmEntity, now: number): Source {
 }
 
 export function sourceVersion(version: VersionEntity, { nics, guestCustomization: _, ...others }: Overrides): Source {
-  const clusterExtId = homeOf(version)
+  const clusterExtId = firstClusterOf(version)
   const replacing = nics === undefined ? {} : { nics: nics.map((nic) => readNic(nic, () => '')) }
   return {
     spec: { ...(version.vmSpec as VmEntity), ...(others as Partial<VmEntity>), ...replacing },

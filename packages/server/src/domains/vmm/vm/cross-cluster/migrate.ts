@@ -16,7 +16,7 @@ import {
   type WriteContext,
 } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
-import { giveBack, giveBackElsewhere, reserve } from '../../../scheduling/scheduler.ts'
+import { releaseOtherReservations, releaseReservation, reserve } from '../../../scheduling/scheduler.ts'
 import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { notePower } from '../../../virtual-machines/power-journal.ts'
@@ -101,7 +101,7 @@ export const migrateToCluster = defineTask<Migration>({
       unrecord: async (ctx, { vmExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
         if (vm === undefined) return
-        await giveBackElsewhere(ctx.store, vm)
+        await releaseOtherReservations(ctx.store, vm)
         for (const { extId } of vm.nics ?? []) await keepShownAddresses(ctx, { vmExtId, partExtId: extId as string })
       },
     },
@@ -253,7 +253,7 @@ async function recordSwitch(ctx: RecordContext, { vmExtId }: OfVm): Promise<{ ke
   const translated = await floatingIpsOf(ctx.store, nics)
   for (const { extId } of nics) await keepShownAddresses(ctx, { vmExtId, partExtId: extId })
   const kept = new Set((await floatingIpsOf(ctx.store, nics)).map(({ extId }) => extId))
-  if (vm.host?.extId !== undefined) await giveBack(ctx.store, vmExtId, vm.host.extId)
+  if (vm.host?.extId !== undefined) await releaseReservation(ctx.store, vmExtId, vm.host.extId)
   await notePower(ctx.store, ctx.ids, stored, 'MOVED', now)
   return { keep: { floatingIpExtIds: translated.map(({ extId }) => extId).filter((extId) => !kept.has(extId)) } }
 }

@@ -82,7 +82,7 @@ export const readdressing =
           name: release,
           acts: async (ctx, { partExtId }) => (await floatingIpsOf(ctx.store, [{ extId: partExtId }])).length > 0,
           run: async (ctx, change) => {
-            for (const { extId } of await translatedInVain(ctx, change))
+            for (const { extId } of await staleFloatingIps(ctx, change))
               await ctx.drivers.networkFabric.removeFloatingIp(extId)
           },
           record: async (ctx, change) => {
@@ -117,7 +117,7 @@ async function countOnSubnet(ctx: RecordContext, nic: EthernetNic): Promise<void
 
 /** Makes the leases those of the addresses that the stored NIC shows. */
 export async function keepShownAddresses(ctx: RecordContext, { vmExtId, partExtId }: OfNic): Promise<void> {
-  const { leaving, nic } = await unshownLeases(ctx.store, { vmExtId, partExtId })
+  const { leaving, nic } = await staleLeases(ctx.store, { vmExtId, partExtId })
   await release(ctx.store, leaving)
   if (nic === undefined) return
   await ctx.store.observe(MacLease, nic.extId, { subnetExtId: nic.networkInfo.subnet?.extId })
@@ -133,12 +133,12 @@ async function markLeaving(store: Transaction, lease: Lease, isLeaving: true | u
   if (lease.isLeaving !== isLeaving) await store.observe(AddressLease, lease.extId, { isLeaving } as Partial<Lease>)
 }
 
-interface Unshown {
+interface StaleLeases {
   readonly nic: EthernetNic | undefined
   readonly leaving: readonly Lease[]
 }
 
-async function unshownLeases(store: Reader, { vmExtId, partExtId }: OfNic): Promise<Unshown> {
+async function staleLeases(store: Reader, { vmExtId, partExtId }: OfNic): Promise<StaleLeases> {
   const nic = nicIn(await requireVm(store, vmExtId), partExtId)
   const shown = new Set(nic === undefined ? [] : requestedAddresses(nic).map(({ address }) => formatAddress(address)))
   const subnetExtId = nic?.networkInfo.subnet?.extId
@@ -148,8 +148,8 @@ async function unshownLeases(store: Reader, { vmExtId, partExtId }: OfNic): Prom
 }
 
 /** Floating IPs of addresses that the NIC no longer has. */
-async function translatedInVain({ store }: Pick<StepContext, 'store'>, change: OfNic) {
-  const { leaving } = await unshownLeases(store, change)
+async function staleFloatingIps({ store }: Pick<StepContext, 'store'>, change: OfNic) {
+  const { leaving } = await staleLeases(store, change)
   const texts = new Set(leaving.map((lease) => formatAddress(addressOfLease(lease))))
   const translated = await floatingIpsOf(store, [{ extId: change.partExtId }])
   return translated.filter(({ privateIp }) => texts.has(privateIp ?? ''))

@@ -14,14 +14,14 @@ import {
   type TaskDefinition,
   type WriteContext,
 } from '../../../context.ts'
-import { allocationsOf, giveBack, place } from '../../../scheduling/scheduler.ts'
+import { allocationsOf, place, releaseReservation } from '../../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { admitVm, endUnchanged, type OfVm, requireVm, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
 import { newDiskOf } from '../files.ts'
 import { deleteIso, isoOf, withIso, withoutIso } from '../guest/customization.ts'
 import type { StateBound } from '../states.ts'
-import { becomeOff, becomeOn, setPower } from './power-state.ts'
+import { setOff, setOn, setPower } from './power-state.ts'
 
 async function startPower(
   ctx: WriteContext<VmEntity>,
@@ -80,7 +80,7 @@ const startingSteps = ({ chosen, iso, started }: Start): readonly Step<OfVm>[] =
     unrecord: async (ctx, { vmExtId }) => {
       const vm = await ctx.store.get(Vm, vmExtId)
       // A paused VM keeps the reservation that it had before this task.
-      if (vm?.host === undefined) await giveBack(ctx.store, vmExtId)
+      if (vm?.host === undefined) await releaseReservation(ctx.store, vmExtId)
     },
   },
   {
@@ -124,7 +124,7 @@ const startingSteps = ({ chosen, iso, started }: Start): readonly Step<OfVm>[] =
     record: async (ctx, { vmExtId }) => {
       const hostExtId = await heldHost(ctx, vmExtId)
       const vm = await requireVm(ctx.store, vmExtId)
-      await becomeOn(ctx, vm, hostExtId)
+      await setOn(ctx, vm, hostExtId)
     },
   },
 ]
@@ -201,7 +201,7 @@ interface WithIso {
 export async function recordOff(ctx: RecordContext, { vmExtId }: OfVm, output: unknown): Promise<{ keep: WithIso }> {
   const { isCustomizationDone = false } = (output as StoppedGuest | undefined) ?? {}
   const vm = await requireVm(ctx.store, vmExtId)
-  await becomeOff(ctx, vm, isCustomizationDone)
+  await setOff(ctx, vm, isCustomizationDone)
   return { keep: defined({ isoExtId: isoOf(vm)?.diskExtId }) }
 }
 

@@ -52,13 +52,13 @@ export async function takeCaptured(
     const isKept = kept.some(({ extId }) => extId === nic.extId)
     const missing = isKept ? undefined : await missingReferenceOf(ctx.store, nic)
     if (isKept) nics.push(nic)
-    else if (missing === undefined) nics.push(await takeOne(ctx, vmExtId, nic))
+    else if (missing === undefined) nics.push(await claimNic(ctx, vmExtId, nic))
     else ctx.warn(`The NIC ${nic.extId} was left out: the ${missing.kind} ${missing.id} was deleted.`)
   }
   return nics
 }
 
-async function takeOne(ctx: RecordContext, vmExtId: string, nic: EthernetNic): Promise<NicEntity> {
+async function claimNic(ctx: RecordContext, vmExtId: string, nic: EthernetNic): Promise<NicEntity> {
   const { macAddress, ...backing } = nic.backingInfo
   const isMacTaken = (await ctx.store.findOne(MacLease, { macAddress: macAddress as string })) !== undefined
   if (isMacTaken) ctx.warn(`The MAC address ${macAddress} of the NIC ${nic.extId} is in use: the NIC gets another one.`)
