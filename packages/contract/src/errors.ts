@@ -30,7 +30,8 @@ export const sharedErrors = errorTable({
   },
   UNSUPPORTED_MEDIA_TYPE: { 'PLAT-10016 415 UNSUPPORTED_REQUEST': 'Content-Type: expected {expected}, found {found}.' },
   NOT_ACCEPTABLE: {
-    'PLAT-10016 406 UNSUPPORTED_REQUEST': 'Accept: this operation answers {expected}, asked for {found}.',
+    'PLAT-10016 406 UNSUPPORTED_REQUEST':
+      'Accept: this operation answers {expected}, but the request accepts only {found}.',
   },
   BODY_TOO_LARGE: { 'PLAT-10016 413 UNSUPPORTED_REQUEST': 'The body is larger than {maximum} bytes.' },
   TARGET_TOO_LONG: { 'PLAT-10016 414 UNSUPPORTED_REQUEST': 'The request line is longer than {maximum} bytes.' },

@@ -70,7 +70,7 @@ const performedChecks: readonly string[] = [
   'Every part is there, opens, and holds the rows that the manifest counts',
   'Every row can be stored, and no value that must be unique comes twice',
   ...checks,
-  'Somebody is an active Super Admin',
+  'There is an active Super Admin',
 ]
 
 /** @throws StartRefusal when this key opens no restore point */

@@ -11,12 +11,9 @@ import { type Doc, entityRules, factRules, missingText, type Path, type Rule, ty
 const accountsOfThatInstance = 'belongs to that instance; this one begins its own'
 const leftOutKinds: ReadonlyMap<string, { readonly what: string; readonly instead: string } | undefined> = new Map([
   [AuditRecord.kind, { what: 'the audit trail', instead: accountsOfThatInstance }],
-  [RememberedAnswer.kind, { what: 'answers to requests that may come again', instead: accountsOfThatInstance }],
+  [RememberedAnswer.kind, { what: 'answers to requests that may be repeated', instead: accountsOfThatInstance }],
   [ConsoleToken.kind, { what: 'console tokens', instead: 'generate others' }],
-  [
-    ServiceKey.kind,
-    { what: 'the key pair that identity providers know', instead: 'is made when somebody asks for it' },
-  ],
+  [ServiceKey.kind, { what: 'the key pair that identity providers know', instead: 'is made when it is first read' }],
   [SignInLock.kind, { what: 'locks after failed sign-ins', instead: 'nobody is locked out' }],
   // The new world finds out which conditions last, and tells its own receivers.
   [AlertNotice.kind, undefined],

@@ -174,7 +174,7 @@ export async function requireAttached(store: Reader, attachment: Attachment): Pr
 }
 
 const takenBack = (): ApiError =>
-  new ApiError('CONFLICT', { fault: 'The attachment was taken back while the task waited.' })
+  new ApiError('CONFLICT', { fault: 'The attachment was withdrawn while the task waited.' })
 
 export async function drop(store: Transaction, attachment: Attachment): Promise<void> {
   await store.remove(VolumeGroupAttachment, attachment.extId)

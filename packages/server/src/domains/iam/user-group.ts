@@ -26,7 +26,7 @@ export const userGroup = implement(
       if (provider === undefined) throw unknownProvider(body.groupType, body.idpId)
       if (provider !== body.groupType)
         ctx.warn(
-          `The provider ${body.idpId} is of type ${provider}: nobody will belong to this ${body.groupType} group.`,
+          `The provider ${body.idpId} is of type ${provider}: no user will belong to this ${body.groupType} group.`,
         )
       const looked = prepared as Looked
       if (looked !== undefined && 'cause' in looked)

@@ -119,7 +119,7 @@ async function hostFor(
 ): Promise<MirrorPlace['host']> {
   const chosen = requested ?? ports.find(({ isDestination }) => !isDestination)?.vm?.host?.extId
   if (chosen === undefined)
-    throw invalidField('hostReferenceList', 'is required while the VM of the first source is off or gone')
+    throw invalidField('hostReferenceList', 'is required while the VM of the first source is off or deleted')
   const host = await ctx.store.get(Host, chosen)
   const isVisible =
     host !== undefined && (chosen === stored?.hostExtId || requested === undefined || (await mayRefer(ctx, Host, host)))

@@ -224,7 +224,7 @@ async function credentialsOf(ctx: Pick<StepContext, 'store' | 'secrets'>, input:
   if (input.credentials !== undefined) return input.credentials
   const attempt = await ctx.store.get(RegistrationAttempt, input.attemptExtId)
   const text = ctx.secrets.open(RegistrationAttempt.kind, input.attemptExtId, 'credentials', attempt?.credentials)
-  if (text === undefined) throw new Error('a registration asks for credentials that are forgotten')
+  if (text === undefined) throw new Error('a registration needs credentials that are no longer stored')
   return JSON.parse(text) as Credentials
 }
 

@@ -104,7 +104,7 @@ test('a floating IP lets packets in and translates those that leave; without it 
   assert.equal((await trace(vm('web-02'), outside)).hops.at(-1).sourceAddress, address)
   assert.match(await end(outside, vm('web-02')), new RegExp(`Send to its floating IP ${address}`))
   await removed(app, created)
-  assert.match(await end(outside, { address }), /^DROPPED: nobody on the subnet has the address/)
+  assert.match(await end(outside, { address }), /^DROPPED: no port of the subnet has the address/)
 })
 
 test('a load balancer chooses a healthy target, always the same for one connection, and drops without one', async () => {

@@ -216,7 +216,7 @@ test('deleting the VM is not blocked and leaves the mirror in error', async () =
   assert.equal((await changedVm(app, gone.extId, 'delete')).status, 'SUCCEEDED')
   const mirror = await read(path)
   assert.deepEqual([mirror.state, mirror.sourceList[0].isUp, mirror.destinationList[0].isUp], ['ERROR', false, false])
-  assert.match(mirror.stateMessage, /is gone/)
+  assert.match(mirror.stateMessage, /was deleted/)
   await removed(app, path)
 })
 

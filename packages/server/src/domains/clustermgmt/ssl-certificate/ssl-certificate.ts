@@ -146,7 +146,7 @@ async function withShownCertificate(
 
 async function clusterOf({ store }: { readonly store: Reader }, clusterExtId: string): Promise<Cluster> {
   const cluster = await store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw DriverError.final('the cluster is gone')
+  if (cluster === undefined) throw DriverError.final('the cluster was removed')
   return cluster
 }
 

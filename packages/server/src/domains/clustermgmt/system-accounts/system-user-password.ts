@@ -157,7 +157,8 @@ function passwordFaults({ systemType, username }: Account, password: string): Ap
 
 async function accountOf({ store }: StepContext | RecordContext, ref: AccountRef): Promise<Account> {
   const account = await findAccount(store, ref)
-  if (account === undefined) throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason: 'the account being gone' })
+  if (account === undefined)
+    throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason: 'the account no longer existing' })
   return account
 }
 

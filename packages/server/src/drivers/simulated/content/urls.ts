@@ -91,7 +91,7 @@ export function createUrls(world: SimulatedWorld, move: Move) {
 function refuseAccess({ url, credential, allowsUntrusted }: UrlAccess, fault: ServerFault | undefined): void {
   if (fault?.kind === 'login' && (credential === undefined || credential.password === 'wrong'))
     throw unavailable(
-      `the server answers 401: ${credential === undefined ? 'it asks for a login (basicAuth)' : `it refuses the login of ${credential.username}`}`,
+      `the server answers 401: ${credential === undefined ? 'it requires a login (basicAuth)' : `it refuses the login of ${credential.username}`}`,
     )
   if (fault?.kind === 'untrusted' && !allowsUntrusted && /^https:/i.test(url))
     throw unavailable('the certificate of the server cannot be verified (shouldAllowInsecureUrl)')

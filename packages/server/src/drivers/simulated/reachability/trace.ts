@@ -15,7 +15,7 @@ export const createReachability = (world: SimulatedWorld, isInstant: boolean): R
     const walk = new Walk(world, packet, isInstant)
     let step = begin(walk)
     for (let hops = 0; 'at' in step; hops++)
-      step = hops < maximumHops ? cross(walk, step) : notRoutable('the packet goes round in a circle')
+      step = hops < maximumHops ? cross(walk, step) : notRoutable('the packet is in a routing loop')
     return { ...step, hops: walk.hops }
   },
 })
