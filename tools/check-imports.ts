@@ -157,7 +157,11 @@ function forbiddenImports(graph: ReadonlyMap<string, Imports>): string[] {
       if (to === from || rooms[from]?.includes(to) === true) return
       lines.push(`${relative(root, file)} imports ${target}: ${from} may not import ${to}`)
     }
-    for (const name of packages) refuse(`@hyperplane/${name}`, name)
+    for (const name of packages) {
+      // A relative path, because the search for circles follows those only.
+      if (name === from) lines.push(`${relative(root, file)} imports its own package by name: use a relative path`)
+      refuse(`@hyperplane/${name}`, name)
+    }
     for (const target of files) {
       const to = roomOf(target)
       if (to !== undefined) refuse(relative(root, target), to)
@@ -195,7 +199,7 @@ function upwardRows(): string[] {
   return floors.flatMap((room, floor) =>
     (rooms[room] ?? [])
       .filter((to) => !floors.slice(0, floor).includes(to))
-      .map((to) => `the row ${room} names ${to}, which does not stand above it in the table`),
+      .map((to) => `the row ${room} names ${to}, which is not above it in the table`),
   )
 }
 
@@ -204,7 +208,7 @@ export function importFaults(): string[] {
   const strangers = [...graph.keys()].filter((file) => !((roomOf(file) as string) in rooms))
   return [
     ...upwardRows(),
-    ...strangers.map((file) => `${relative(root, file)} stands in the room ${roomOf(file)}, which has no row`),
+    ...strangers.map((file) => `${relative(root, file)} is in the room ${roomOf(file)}, which has no row`),
     ...forbiddenImports(graph),
     ...circles(graph),
   ]

@@ -148,7 +148,10 @@ export interface Interface {
 export const byKey = (operations: readonly Operation[]): ReadonlyMap<string, Operation> =>
   new Map(operations.map((operation) => [operation.key, operation]))
 
-export function createCall(options: ClientOptions, { operations, base, headers: own, path: usual }: Interface): Call {
+export function createCall(
+  options: ClientOptions,
+  { operations, base, headers: own, path: defaultPath }: Interface,
+): Call {
   const send = options.fetch ?? (globalThis as unknown as { fetch: NonNullable<ClientOptions['fetch']> }).fetch
   const origin = options.url.replace(/\/(?:api\/?)?$/, '')
   const always: Record<string, string> = {
@@ -162,7 +165,7 @@ export function createCall(options: ClientOptions, { operations, base, headers: 
     const operation = operations.get(key)
     if (operation === undefined) throw new Error(`there is no operation ${key}`)
     const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => {
-      const value = input.path?.[name] ?? usual[name]
+      const value = input.path?.[name] ?? defaultPath[name]
       if (value === undefined) throw new Error(`${key} needs the path parameter ${name}`)
       // `.` and `..` would be resolved by the URL parser, and the call would reach another path.
       if (/^\.{0,2}$/.test(String(value))) throw new Error(`${key} needs a path parameter ${name}, not "${value}"`)

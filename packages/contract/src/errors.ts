@@ -30,7 +30,8 @@ export const sharedErrors = errorTable({
   },
   UNSUPPORTED_MEDIA_TYPE: { 'PLAT-10016 415 UNSUPPORTED_REQUEST': 'Content-Type: expected {expected}, found {found}.' },
   NOT_ACCEPTABLE: {
-    'PLAT-10016 406 UNSUPPORTED_REQUEST': 'Accept: this operation answers {expected}, asked for {found}.',
+    'PLAT-10016 406 UNSUPPORTED_REQUEST':
+      'Accept: this operation answers {expected}, but the request accepts only {found}.',
   },
   BODY_TOO_LARGE: { 'PLAT-10016 413 UNSUPPORTED_REQUEST': 'The body is larger than {maximum} bytes.' },
   TARGET_TOO_LONG: { 'PLAT-10016 414 UNSUPPORTED_REQUEST': 'The request line is longer than {maximum} bytes.' },
@@ -66,7 +67,8 @@ export const sharedErrors = errorTable({
     'PLAT-10500 500': 'Something went wrong inside the service. Quote the request id {requestId} to its operator.',
   },
   NOT_IMPLEMENTED: {
-    'PLAT-10501 501': 'The operation {operation} is known and not built yet. The list of gaps says what is.',
+    'PLAT-10501 501':
+      'The operation {operation} is part of the API, but not implemented yet. The list of gaps has more.',
   },
   SERVICE_UNAVAILABLE: { 'PLAT-10503 503': '{fault}' },
   BACKEND_TIMEOUT: { 'PLAT-10504 504': '{fault}' },

@@ -29,7 +29,7 @@ test('seconds may be left out where the query language is read, and nowhere else
   assert.equal(textOf('2026-11-24T09:30.5Z', 'optional'), undefined)
 })
 
-test('what names no instant is refused', () => {
+test('text that is no instant is refused', () => {
   const texts = [
     '',
     '2026-11-24',

@@ -18,12 +18,12 @@ export function readInstant(text: string, seconds: 'required' | 'optional' = 're
   const [, date, minutes, second = '00', fraction = '', sign, offsetHours = '0', offsetMinutes = '0'] = parts
   if (Number(offsetHours) > 23 || Number(offsetMinutes) > 59) return undefined
   const local = `${date}T${minutes}:${second}.000Z`
-  const whole = Date.parse(local)
+  const milliseconds = Date.parse(local)
   // Date silently corrects 30 February and 24:00; the comparison refuses them.
-  if (Number.isNaN(whole) || new Date(whole).toISOString() !== local) return undefined
+  if (Number.isNaN(milliseconds) || new Date(milliseconds).toISOString() !== local) return undefined
   const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000 * (sign === '-' ? -1 : 1)
   const digits = fraction.slice(0, 6).padEnd(6, '0')
-  const millis = whole - offset + Number(digits.slice(0, 3))
+  const millis = milliseconds - offset + Number(digits.slice(0, 3))
   // An offset can lead out of the four-digit years.
   if (millis < firstMillis || millis >= endMillis) return undefined
   return { millis, micros: Number(digits.slice(3)) }

@@ -8,8 +8,8 @@ import { Category } from '@hyperplane/contract/platform/category'
 import { VmAntiAffinityPolicy } from '@hyperplane/contract/vmm/policies/vm-anti-affinity-policy'
 import { VmHostAffinityPolicy } from '@hyperplane/contract/vmm/policies/vm-host-affinity-policy'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { giveBack, place, reserve } from '../src/domains/scheduling/scheduler.ts'
-import { becomeOn } from '../src/domains/vmm/vm/power/power-state.ts'
+import { place, releaseReservation, reserve } from '../src/domains/scheduling/scheduler.ts'
+import { setOn } from '../src/domains/vmm/vm/power/power-state.ts'
 import { createSimulatedDrivers } from '../src/drivers/simulated/index.ts'
 import { aNativeCluster, aVm, MiB } from '../test/support/native-cluster.ts'
 import { categorise, hostAffinityPolicies, hostPolicyBody, made } from '../test/support/policies.ts'
@@ -84,7 +84,7 @@ async function run(
         await store.insert(Vm, { ...vm, categories: carried(index).map((category) => ({ extId: category })) })
         const host = hostExtIds[index % hostExtIds.length] as string
         await reserve(store, vm, host)
-        await becomeOn({ ...ctx, store }, vm, host)
+        await setOn({ ...ctx, store }, vm, host)
       }
     })
   }
@@ -110,7 +110,7 @@ async function storePolicies(app: TestApp, others: readonly string[], rack: stri
 /** The VM runs nowhere while it is placed, and gets its reservation back afterwards. */
 async function onePlacement(app: TestApp, vm: VmEntity): Promise<number> {
   const drivers = driversOf(app)
-  await app.store.transaction((store) => giveBack(store, vm.extId))
+  await app.store.transaction((store) => releaseReservation(store, vm.extId))
   return app.store.transaction(async (store) => {
     const began = process.cpuUsage()
     await place({ store, drivers }, vm)

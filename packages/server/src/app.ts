@@ -44,7 +44,7 @@ type DataFolder = ReturnType<typeof openDataFolder>
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
   let folder: DataFolder
   try {
-    // A standby tries again later, and serves clients meanwhile.
+    // A standby forwards clients, and tries again later.
     folder = openDataFolder(config.data, config.standby ? 0 : undefined)
   } catch (error) {
     throw refusalToStart(error, config.data)
@@ -91,7 +91,7 @@ async function start(config: Config, options: AppOptions, folder: DataFolder, lo
       if (state.isListening) await authorities.refresh()
     },
   })
-  const home = homeOf(worlds)
+  const home = defaultWorldOf(worlds)
   const opened = await home.instance()
   await control?.begin(worlds)
 
@@ -140,7 +140,7 @@ async function start(config: Config, options: AppOptions, folder: DataFolder, lo
   )
 }
 
-function homeOf(worlds: Worlds): HostedWorld {
+function defaultWorldOf(worlds: Worlds): HostedWorld {
   const home = worlds.get(defaultWorld)
   if (home === undefined) throw new Error(`the world ${defaultWorld} is missing`)
   return home

@@ -10,7 +10,7 @@ export const clustermgmtErrors = errorTable({
     'CLUSTER-10015 409': 'The cluster "{name}" is being changed by task {taskExtId}. Wait for it, then retry.',
   },
   CLUSTER_CANNOT_TOLERATE: {
-    'CLUSTER-10022 409': 'The cluster "{name}" cannot do without host "{host}" now: {reason}.',
+    'CLUSTER-10022 409': 'The cluster "{name}" cannot work without host "{host}" now: {reason}.',
   },
   CLUSTER_HAS_ANOTHER_PROFILE: {
     'CLUSTER-10060 409':
@@ -43,10 +43,10 @@ export const clustermgmtErrors = errorTable({
   HOST_NOT_IN_MAINTENANCE: { 'CLUSTER-10030 409': 'The host "{name}" is not in maintenance.' },
   HOST_UNREACHABLE: { 'CLUSTER-10032 409': 'The host "{name}" does not answer. Bring it back first.' },
   INSUFFICIENT_STORAGE: {
-    'CLUSTER-10050 409': '{attributePath}: {requested} bytes asked for, {available} bytes available.',
+    'CLUSTER-10050 409': '{attributePath}: {requested} bytes requested, {available} bytes available.',
   },
   INVALID_CERTIFICATE: { 'CLUSTER-10003 400': '{attributePath}: expected {expected}, found {found}.' },
-  NOT_AN_ESX_CLUSTER: { 'CLUSTER-10002 400': 'The cluster "{name}" is no ESX cluster; {action} is for those only.' },
+  NOT_AN_ESX_CLUSTER: { 'CLUSTER-10002 400': 'The cluster "{name}" is no ESX cluster, which {action} needs.' },
   NOT_ENOUGH_HOST_MEMORY: { 'CLUSTER-10033 409': 'Not enough memory for VMs would be left on {hosts}.' },
   NOT_SUPPORTED_ON_MANAGER: {
     'CLUSTER-10001 400':

@@ -103,7 +103,7 @@ export const Host = resource('clustermgmt.v4.config.Host', {
     categories: s.arrayOf(s.referenceTo('Category')),
     // In its block: `A`.
     position: s.optional(s.text()),
-    // Of the block. Absent: nobody has named it.
+    // Name of the block's rack. Absent: it has none.
     rackName: s.optional(s.text()),
     // Default: 32 GiB. `next…` is there while the controller VM is being resized, or waits for it.
     controllerVmMemoryBytes: s.optional(s.integer()),

@@ -3,7 +3,8 @@ import { errorTable } from '../error-table.ts'
 export const controlErrors = errorTable({
   WORLD_EXISTS: { 'CTRL-10001 409': 'There is a world {name} already. Choose another name.' },
   WORLD_NOT_FOUND: {
-    'CTRL-10002 404': 'There is no {kind} {id} ({attribute}). GET /control/v1/worlds lists them; POST there makes one.',
+    'CTRL-10002 404':
+      'There is no {kind} {id} ({attribute}). GET /control/v1/worlds lists them; POST there creates one.',
   },
   WORLD_PERMANENT: {
     'CTRL-10003 409': 'The world default cannot be deleted: reset it, or stop the service and remove its data folder.',
@@ -17,6 +18,6 @@ export const controlErrors = errorTable({
   },
   WORLD_EVENT_IMPOSSIBLE: { 'CTRL-10021 409': '{fault}' },
   WORLD_EVENT_HAPPENED: {
-    'CTRL-10022 409': 'The event {type} is {status}: only what is SCHEDULED can be called off. {remedy}',
+    'CTRL-10022 409': 'The event {type} is {status}: only a SCHEDULED event can be cancelled. {remedy}',
   },
 })

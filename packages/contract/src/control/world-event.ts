@@ -11,7 +11,7 @@ export const WorldEvent = resource('control.v1.WorldEvent', {
   fields: {
     event: s.immutable(WorldHappening),
     type: s.readOnly(s.enumeration(happeningTypes)),
-    /** SCHEDULED: not begun. LASTING: begun, not ended. OVER: ended. FAILED: impossible when its time came. */
+    /** SCHEDULED: not started. LASTING: started, not ended. OVER: ended. FAILED: impossible when its time came. */
     status: s.readOnly(s.enumeration(['SCHEDULED', 'LASTING', 'OVER', 'FAILED'])),
     target: s.readOnly(
       s.object('control.v1.WorldEventTarget', { kind: s.text(), extId: s.text(), name: s.text({ maxLength: 255 }) }),

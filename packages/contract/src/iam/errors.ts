@@ -34,7 +34,7 @@ export const iamErrors = errorTable({
   OPERATION_NOT_GRANTABLE: {
     'IAM-20034 400': '{attributePath}: the operation {id} is unknown, or no role may hold it.',
   },
-  OWN_ACCOUNT: { 'IAM-20018 409': 'Nobody can make the own account inactive.' },
+  OWN_ACCOUNT: { 'IAM-20018 409': 'A user cannot deactivate the account that sends the request.' },
   PASSWORD_CHANGE_REQUIRED: {
     'IAM-20015 403': 'The password must be changed first: only changeUserPassword is open until then.',
   },

@@ -17,7 +17,7 @@ export const platformErrors = errorTable({
     'CAT-10001 409 ENTITY_ALREADY_EXISTS': 'A {kind} with the same {fields} exists already. Choose another value.',
   },
   CATEGORY_IN_USE: {
-    'CAT-10002 409 ENTITY_IN_USE': 'The category "{key}:{value}" is carried by {users}. Detach it from those first.',
+    'CAT-10002 409 ENTITY_IN_USE': 'The category "{key}:{value}" is assigned to {users}. Remove it from those first.',
   },
   DOMAIN_MANAGER_ALREADY_EXISTS: {
     'DM-30001 409 ENTITY_ALREADY_EXISTS': 'A {kind} with the same {fields} exists already. Choose another name.',
@@ -45,7 +45,7 @@ export const platformErrors = errorTable({
   REMOTE_UNREACHABLE: { 'DM-30004 409': 'The remote side at {address} does not answer.' },
   SYSTEM_CATEGORY: {
     'CAT-10003 403':
-      'Categories of type {type} belong to the system: they can be assigned at most, not created, changed or deleted.',
+      'Categories of type {type} belong to the system: they can be assigned, but not created, changed or deleted.',
   },
   TASK_ALREADY_FINISHED: { 'TSKS-20902 409': 'The task {taskExtId} is finished ({status}) and cannot be cancelled.' },
   TASK_INTERRUPTED_BY_RESTORE: { 'TSKS-20910 409': 'The task was interrupted by restore.' },

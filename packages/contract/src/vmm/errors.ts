@@ -9,7 +9,7 @@ export const vmmErrors = {
     },
     DISK_MIGRATION_STOPPED: {
       'VMM-30001 500 INTERNAL_ERROR':
-        'The disk {disk} stays in the storage container {container}. Moved before, and not moved back: {moved}.',
+        'The disk {disk} stays in the storage container {container}. Disks that were moved before it are not moved back: {moved}.',
     },
     GUEST_DID_NOT_RESPOND: {
       'VMM-30001 500 INTERNAL_ERROR':
@@ -41,7 +41,7 @@ export const vmmErrors = {
     },
     NAME_IN_USE: { 'VMM-30105 409': 'A {kind} with the same {fields} exists already. Choose another one.' },
     NO_HOST_FOR_VM: { 'VMM-40001 409': 'No host can run VM {name}: {reasons}.' },
-    OUT_OF_STORAGE: { 'VMM-40002 409': 'The storage container {name} has {free} free bytes; {asked} were asked for.' },
+    OUT_OF_STORAGE: { 'VMM-40002 409': 'The storage container {name} has {free} free bytes; {asked} were requested.' },
     OVA_SOURCE_VM_ABSENT: {
       'VMM-20005 404 ENTITY_NOT_FOUND': 'Creating the OVA "{name}" failed: the VM entity {id} is not present.',
     },

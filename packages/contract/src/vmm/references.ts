@@ -23,7 +23,7 @@ export const NicProfileReference = s.object('vmm.v4.ahv.config.NicProfileReferen
   extId: s.optional(s.referenceTo('NicProfile')),
 })
 
-// Not checked: the entity may be gone, or unknown to the service.
+// Not checked: the entity may be deleted, or unknown to the service.
 export const AvailabilityZoneReference = reference('AvailabilityZoneReference')
 export const HostReference = reference('HostReference')
 export const HostPcieDeviceReference = reference('HostPcieDeviceReference')

@@ -60,7 +60,7 @@ test('statistics are those of the specification', () => {
   }
 })
 
-test('what changes a VM needs its tag and a request id, except attributes and hydration', () => {
+test('mutations of a VM need its ETag and a request id, except for attributes and hydration', () => {
   for (const { key, method, path, ifMatch, requestId } of vmm.operations) {
     const isFree = /(custom-attributes|hydration)$|extern.*(assign-owner|categories)$/.test(path)
     if (!path.includes('/config/vms/') || method === 'GET' || isFree) continue
@@ -72,7 +72,7 @@ test('what changes a VM needs its tag and a request id, except attributes and hy
   assert.equal(operation('vmm.deleteImageById').ifMatch, 'optional')
 })
 
-test('guest customisation and passwords are secrets, and nobody selects them', () => {
+test('guest customisation and passwords are secrets, and cannot be selected', () => {
   assert.equal(Vm.schema.fields.guestCustomization.secret, true)
   assert.equal(UrlSource.fields.basicAuth.secret, true)
   const select = operation('vmm.listVms').select

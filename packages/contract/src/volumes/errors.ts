@@ -8,7 +8,8 @@ export const volumesErrors = errorTable({
   },
   INDEX_IN_USE: { 'VOL-10011 409': 'Another disk has the same {fields}. Choose a free index, or none.' },
   LOAD_BALANCING_EXCLUDES_EXTERNAL_CLIENTS: {
-    'VOL-10032 409': 'The volume group "{name}" cannot balance the load of VM attachments and have external clients.',
+    'VOL-10032 409':
+      'The volume group "{name}" cannot balance the load of VM attachments while it has external clients.',
   },
   NOT_ATTACHED: { 'VOL-10041 409': 'The volume group "{name}" is not attached to {consumer}.' },
   NO_DATA_SERVICES_ADDRESS: {
@@ -32,10 +33,11 @@ export const volumesErrors = errorTable({
     'VOL-10010 409': 'Another volume group of this cluster has the same name ({fields}). Choose another one.',
   },
   VOLUME_GROUP_NOT_SHARED: {
-    'VOL-10030 409': 'The volume group "{name}" is not shared and attached already. Set sharingStatus to SHARED first.',
+    'VOL-10030 409':
+      'The volume group "{name}" is attached already, and not shared. Set sharingStatus to SHARED first.',
   },
   VOLUME_INSUFFICIENT_STORAGE: {
-    'VOL-10060 409 INSUFFICIENT_STORAGE': '{attributePath}: {requested} bytes asked for, {available} bytes available.',
+    'VOL-10060 409 INSUFFICIENT_STORAGE': '{attributePath}: {requested} bytes requested, {available} bytes available.',
   },
   VOLUME_UNKNOWN_ENTITY_ERROR: { 'VOL-10001 404': 'Unknown {kind} {id}' },
 })

@@ -36,7 +36,8 @@ export class ClientAuthorities {
       storeAuthorities(config.data, authorities)
       return authorities
     } catch (error) {
-      const message = 'the trusted authorities of a world cannot be read: clients are not asked for its certificates'
+      const message =
+        'the trusted authorities of a world cannot be read: no certificates are requested from its clients'
       if (!this.#isClosing()) this.#log.error({ err: error, world: name }, message)
       return []
     }

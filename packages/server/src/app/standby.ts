@@ -29,7 +29,7 @@ export const standbySocket = ({ data, http }: Config): string => join(data, http
 /** Forwards connections to the active process, which holds the lock, until it gets the lock itself. */
 export class Standby {
   readonly #config: Config
-  readonly #tell: (line: string) => void
+  readonly #log: (line: string) => void
   readonly #path: string
   readonly #bounds: typeof waiting
   readonly #clients = new Set<Socket>()
@@ -40,9 +40,9 @@ export class Standby {
   #failures = 0
 
   /** @throws StartRefusal when the folder can have no socket */
-  constructor(config: Config, tell: (line: string) => void, bounds = waiting) {
+  constructor(config: Config, log: (line: string) => void, bounds = waiting) {
     this.#config = config
-    this.#tell = tell
+    this.#log = log
     this.#path = standbySocket(config)
     this.#bounds = bounds
     if (process.platform === 'win32')
@@ -100,7 +100,7 @@ export class Standby {
     })
     const { port: opened } = server.address() as { readonly port: number }
     const url = originAt(http ? 'http' : 'https', host, opened)
-    this.#tell(`Standby of the process that holds ${data}: ${url}/api`)
+    this.#log(`Standby of the process that holds ${data}: ${url}/api`)
     return server
   }
 
@@ -117,7 +117,7 @@ export class Standby {
     const { retries, retryMillis } = this.#bounds
     this.#failures++
     if (this.#failures === retries)
-      this.#tell(
+      this.#log(
         `The process that holds ${this.#config.data} has taken no connection for ${(retries * retryMillis) / 1000} s: if it is not starting, start every process with --standby, and all or none with --http.`,
       )
     await sleep(this.#failures < retries ? retryMillis : 10 * retryMillis)

@@ -22,7 +22,7 @@ export async function requireReadable(
 }
 
 /** Returns errors other than BackupFault unchanged. */
-export function refusalOf(error: unknown): unknown {
+export function archiveRefusal(error: unknown): unknown {
   if (!(error instanceof BackupFault)) return error
   const options = { cause: error }
   if (error.fault === 'keyMismatch') return new ApiError('BACKUP_KEY_MISMATCH', {}, options)

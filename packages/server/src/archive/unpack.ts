@@ -10,7 +10,7 @@ export class Unpacker {
   #index = 0
   #section: Section | undefined
   /** The beginning of a row that ends in a later part. */
-  #begun: Buffer[] = []
+  #unfinishedRow: Buffer[] = []
 
   constructor(manifest: Manifest, dataKey: Buffer) {
     this.#manifest = manifest
@@ -39,17 +39,17 @@ export class Unpacker {
 
   *#lines(part: Part, content: Uint8Array): Generator<Buffer> {
     const plain = this.#opened(part, content)
-    if (part.section !== this.#section && this.#begun.length > 0) throw damaged(part, 'it begins inside a row')
+    if (part.section !== this.#section && this.#unfinishedRow.length > 0) throw damaged(part, 'it begins inside a row')
     this.#section = part.section
     let from = 0
     for (let end = plain.indexOf(10); end >= 0; end = plain.indexOf(10, from)) {
       const rest = plain.subarray(from, end)
-      yield this.#begun.length === 0 ? rest : Buffer.concat([...this.#begun, rest])
-      this.#begun = []
+      yield this.#unfinishedRow.length === 0 ? rest : Buffer.concat([...this.#unfinishedRow, rest])
+      this.#unfinishedRow = []
       from = end + 1
     }
     // A copy, so that the rest of the part can be collected.
-    if (from < plain.byteLength) this.#begun.push(Buffer.from(plain.subarray(from)))
+    if (from < plain.byteLength) this.#unfinishedRow.push(Buffer.from(plain.subarray(from)))
     this.#index++
   }
 
@@ -57,7 +57,7 @@ export class Unpacker {
   end(): void {
     const { parts } = this.#manifest
     if (this.#index < parts.length) throw damaged(parts[this.#index] as Part, 'it is missing')
-    if (this.#begun.length > 0) throw damaged(parts.at(-1) as Part, 'it ends inside a row')
+    if (this.#unfinishedRow.length > 0) throw damaged(parts.at(-1) as Part, 'it ends inside a row')
   }
 
   #opened(part: Part, content: Uint8Array): Buffer {

@@ -58,10 +58,10 @@ export function createRestores({ file, tables, masterKey, backupKey, exchange }:
   }
 }
 
-/** A restore must not replace a world by one that nobody can administer. */
+/** A restore must not replace a world by one without a usable administrator. */
 const asBackupFault = (error: unknown): unknown =>
   error instanceof ApiError && error.key === 'LAST_SUPER_ADMIN'
-    ? new BackupFault('corrupt', 'nobody in it is an active Super Admin', error)
+    ? new BackupFault('corrupt', 'it has no active Super Admin', error)
     : error
 
 const threadOf = (order: RestoreOrder, signal?: AbortSignal): BackupThread =>

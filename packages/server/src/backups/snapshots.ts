@@ -24,7 +24,7 @@ export interface SnapshotOptions {
   readonly tables: ReadonlyMap<string, Table>
   readonly masterKey: Buffer
   readonly backupKey: Buffer
-  /** The clock is frozen: moving it waits for backups anyway, so work in this thread delays nobody. */
+  /** The clock is frozen: moving it waits for backups anyway, so work in this thread delays no other request. */
   readonly isWaitedFor: () => boolean
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { refusalOf } from '../archive/faults.ts'
+import { archiveRefusal } from '../archive/faults.ts'
 import { BackupFault, type Manifest } from '../archive/format.ts'
 import { translatePlaceFault } from '../archive/places.ts'
 import { type FoundRestorePoints, findRestorePoints } from '../archive/reader.ts'
@@ -67,7 +67,7 @@ export function pointIn({ manifests, warnings }: FoundRestorePoints, from: Offli
 export function asStartRefusal(error: unknown, { place }: OfflinePlace, point?: string): unknown {
   const translated = translatePlaceFault(error, place)
   if (!(translated instanceof BackupFault) && !(translated instanceof Refusal)) return error
-  const { message } = refusalOf(translated) as Error
+  const { message } = archiveRefusal(translated) as Error
   const about = point === undefined ? '' : `The restore point ${point} cannot be restored. `
   return new StartRefusal(`${about}${message}`, { cause: error })
 }

@@ -53,9 +53,9 @@ export async function checkBackup(
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  const isGood = broken.length === 0 && skipped.length === 0
+  const isIntact = broken.length === 0 && skipped.length === 0
   return {
-    code: isGood ? 0 : 1,
+    code: isIntact ? 0 : 1,
     lines: [
       titleOf(manifest),
       ...performedChecks.map((check) => `looked at: ${check}.`),
@@ -70,7 +70,7 @@ const performedChecks: readonly string[] = [
   'Every part is there, opens, and holds the rows that the manifest counts',
   'Every row can be stored, and no value that must be unique comes twice',
   ...checks,
-  'Somebody is an active Super Admin',
+  'There is an active Super Admin',
 ]
 
 /** @throws StartRefusal when this key opens no restore point */

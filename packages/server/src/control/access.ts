@@ -1,4 +1,4 @@
-/** Access to the control interface: a Super Admin of the world `default` may do everything, nobody else anything. */
+/** Access to the control interface: a Super Admin of the world `default` may do everything, all others nothing. */
 
 import { ApiError } from '../core/api-error.ts'
 import type { Caller } from '../core/caller.ts'
@@ -47,7 +47,9 @@ export function createControlAuthenticator(home: Home): Authenticator {
   }
 }
 
-/** Repeats `ask` if a reset replaced the instance meanwhile: a password from before the reset is no longer valid. */
+/**
+ * Repeats `ask` if a reset replaced the instance during the call: a password from before the reset is no longer valid.
+ */
 async function withCurrentInstance<T>(home: Home, ask: (instance: Instance) => T | Promise<T>): Promise<T> {
   for (;;) {
     const instance = await home()

@@ -76,7 +76,7 @@ export const withMessages = (refusal: ApiError, change: (message: AppMessage) =>
     further: refusal.further.map(change),
   })
 
-export function inWordsOf(namespace: string | undefined, refusal: unknown): unknown {
+export function inTermsOf(namespace: string | undefined, refusal: unknown): unknown {
   if (namespace === undefined || !(refusal instanceof ApiError)) return refusal
   const own = (message: AppMessage): AppMessage => {
     const shared = definitionOf(message.errorGroup)

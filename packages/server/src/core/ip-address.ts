@@ -115,7 +115,7 @@ export function parsePrefix(text: string): Prefix | undefined {
 /** Reads an IPv4 or IPv6 address. */
 export const parseHost = (text: string): Address | undefined => parseAddress(text.includes(':') ? 'IPV6' : 'IPV4', text)
 
-export const holds = (range: AddressRange, value: bigint): boolean => range.first <= value && value <= range.last
+export const isInRange = (range: AddressRange, value: bigint): boolean => range.first <= value && value <= range.last
 export const overlap = (a: AddressRange, b: AddressRange): boolean => a.first <= b.last && b.first <= a.last
 export const sizeOf = (range: AddressRange): bigint => range.last - range.first + 1n
 

@@ -1,5 +1,5 @@
 /** Which routes of a BGP peer the router of a VPC takes. Source: behaviour networking.md 1.10. */
-import { type Address, formatAddress, formatPrefix, holds, overlap, type Prefix } from '../core/ip-address.ts'
+import { type Address, formatAddress, formatPrefix, isInRange, overlap, type Prefix } from '../core/ip-address.ts'
 import { isHostRoute } from './route-selection.ts'
 
 /** Per session; later prefixes are ignored. */
@@ -37,7 +37,7 @@ function reasonToIgnore(
 ): string | undefined {
   if (isHostRoute(prefix)) return 'a host route'
   if (autonomousSystemPath.includes(localAsn)) return `the AS path holds the local AS number ${localAsn}`
-  const isReachable = external.some((net) => net.family === nexthop.family && holds(net, nexthop.value))
+  const isReachable = external.some((net) => net.family === nexthop.family && isInRange(net, nexthop.value))
   if (!isReachable) return `the nexthop ${formatAddress(nexthop)} is not on the external subnet`
   // A default route overlaps every prefix, but more specific routes take precedence: it is accepted.
   const clash = own.find((net) => net.family === prefix.family && prefix.length > 0 && overlap(net, prefix))

@@ -18,7 +18,7 @@ export interface BlockImages {
   /** Copies the images of its disks in the background; until then their contents are read from the images. */
   startHydration(volumeGroupExtId: string): Promise<void>
   stopHydration(volumeGroupExtId: string): Promise<void>
-  /** Progress of the last revert. @param at milliseconds since 1970, default: now; undefined: none had begun */
+  /** Progress of the last revert. @param at milliseconds since 1970, default: now; undefined: no revert had started */
   hydrationOf(volumeGroupExtId: string, at?: number): BlockHydration | undefined
 }
 

@@ -27,7 +27,7 @@ export function createDirectoryTries({ driverOf, real }: DirectoryTriesOptions):
     const stop = real.setTimer(waitMilliseconds, () =>
       patience.abort(new DirectoryError('busy', 'too many questions to directories are under way')),
     )
-    const begun = (): Promise<T> => {
+    const startedWork = (): Promise<T> => {
       stop()
       return work()
     }
@@ -35,7 +35,7 @@ export function createDirectoryTries({ driverOf, real }: DirectoryTriesOptions):
     shares.set(domainName, share)
     share.askers++
     try {
-      return await share.slots.use(() => slots.use(begun, patience.signal), patience.signal)
+      return await share.slots.use(() => slots.use(startedWork, patience.signal), patience.signal)
     } finally {
       stop()
       if (--share.askers === 0) shares.delete(domainName)

@@ -71,7 +71,7 @@ export interface StreamOptions {
 
 const connectMilliseconds = 5000
 const [shortestPause, longestPause] = [1, 60]
-/** Idle connections are closed: their exporter may be gone. */
+/** Idle connections are closed: their exporter may have been deleted. */
 const idleMilliseconds = 180_000
 /** A collector that does not answer or read loses messages. */
 const maximumUnsentBytes = 1024 * 1024

@@ -80,7 +80,7 @@ export interface BridgeProgram {
   readonly hostExtId: string
   /** `br0` */
   readonly name: string
-  /** Absent: nobody manages it. */
+  /** Absent: no virtual switch manages the bridge. */
   readonly virtualSwitchExtId?: string
   /** Names of NICs. */
   readonly uplinks: readonly string[]

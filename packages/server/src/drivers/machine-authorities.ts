@@ -1,9 +1,9 @@
 import { getCACertificates } from 'node:tls'
 
-let known: readonly string[] | undefined
+let cached: readonly string[] | undefined
 
 /** Authorities of Node and of this machine, PEM: those of private servers are often installed on the machine only. */
 export const machineAuthorities = (): string[] => {
-  known ??= [...new Set([...getCACertificates('default'), ...getCACertificates('system')])]
-  return [...known]
+  cached ??= [...new Set([...getCACertificates('default'), ...getCACertificates('system')])]
+  return [...cached]
 }

@@ -6,8 +6,8 @@ export interface KnowingObjectStore extends ObjectStore {
   knows(place: Place): boolean
 }
 
-export function objectStoreByPlace(known: readonly KnowingObjectStore[], otherwise: ObjectStore): ObjectStore {
-  const of = (place: Place): ObjectStore => known.find((one) => one.knows(place)) ?? otherwise
+export function objectStoreByPlace(stores: readonly KnowingObjectStore[], otherwise: ObjectStore): ObjectStore {
+  const of = (place: Place): ObjectStore => stores.find((one) => one.knows(place)) ?? otherwise
   return {
     list: (place, prefix) => of(place).list(place, prefix),
     get: (place, key) => of(place).get(place, key),

@@ -1,5 +1,5 @@
 /** Which routing policy of a VPC decides about a packet. Source: behaviour networking.md 1.7. */
-import { type Address, holds, type Prefix, parsePrefix, prefixLengthOf, textOf } from '../core/ip-address.ts'
+import { type Address, isInRange, type Prefix, parsePrefix, prefixLengthOf, textOf } from '../core/ip-address.ts'
 import type { PolicyProgram } from './virtual-routing.ts'
 
 export interface Packet {
@@ -96,7 +96,7 @@ function endMatcher({ addressType, subnetPrefix }: End): (end: PacketEnd) => boo
   if (addressType === 'ANY') return () => true
   if (addressType === 'EXTERNAL') return ({ isExternal }) => isExternal
   const prefix = subnetPrefix === undefined ? undefined : prefixOfWire(subnetPrefix)
-  return ({ address }) => prefix?.family === address.family && holds(prefix, address.value)
+  return ({ address }) => prefix?.family === address.family && isInRange(prefix, address.value)
 }
 
 function prefixOfWire({ ipv4, ipv6 }: NonNullable<End['subnetPrefix']>): Prefix | undefined {

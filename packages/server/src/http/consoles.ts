@@ -129,7 +129,7 @@ export class ConsoleSockets {
     let stopTimer = (): void => undefined
     const check = (): void => {
       if (!isAlive) return void client.terminate()
-      if (++quietChecks > consoleLimits.idleChecks) return void client.close(closeCodes.IDLE, 'nobody used the console')
+      if (++quietChecks > consoleLimits.idleChecks) return void client.close(closeCodes.IDLE, 'the console was idle')
       isAlive = false
       client.ping()
       stopTimer = this.#options.setTimer(consoleLimits.checkMillis, check)

@@ -115,8 +115,8 @@ export class RequestHandler {
   }
 
   /**
-   * True when date and request id must be those of `default`: for a client without proved identity, others would
-   * tell that the world exists. A port of the world's own tells that anyway.
+   * True when date and request id must be those of `default`: for a client without proved identity, other values would
+   * reveal that the world exists. A port of the world reveals that anyway.
    */
   #hidesWorld({ socket }: IncomingMessage, { base }: Site, { outcome, refused }: Exchanged): boolean {
     const isAuthenticated = outcome !== undefined || refused?.isAuthenticated === true

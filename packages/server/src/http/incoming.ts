@@ -34,7 +34,7 @@ const headerOf =
     return Array.isArray(value) ? value[0] : value
   }
 
-/** For a request outside the API, whose path tells no profile. */
+/** Used for a request outside the API, whose path names no profile. */
 export function readNames(message: IncomingMessage, fallback: Profile, makeRequestId: () => string): RequestNames {
   const header = headerOf(message)
   const clientId = header(idHeaders.spec) || header(idHeaders.public)

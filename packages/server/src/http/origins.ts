@@ -11,7 +11,7 @@ export interface OriginOptions {
 }
 
 /** A target in absolute form replaces the header `Host`. */
-export const hostOf = (request: IncomingMessage, { authority }: Target): string | undefined =>
+export const requestedHost = (request: IncomingMessage, { authority }: Target): string | undefined =>
   authority ?? request.headers.host
 
 export const originAt = (scheme: string, host: string, port: number): string =>
@@ -33,7 +33,7 @@ export class Origins {
   /** A malformed or hostile `Host` never appears in a link. */
   of(request: IncomingMessage, target: Target): string {
     const { scheme, publicUrl, worldPorts } = this.#options
-    const host = hostOf(request, target)
+    const host = requestedHost(request, target)
     // Only the called host or port leads to a world other than `default`.
     const isOfWorld = worldPorts.worldOf(request.socket) !== undefined || (host !== undefined && namesWorld(host))
     if (publicUrl !== undefined && !isOfWorld) return publicUrl

@@ -96,7 +96,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     },
     listenFor: (world, port) => ports.listenFor(world, port),
     unlisten: (port) => ports.unlisten(port),
-    askForCertificates: (authorities) => servers.askForCertificates(authorities),
+    askForCertificates: (authorities) => servers.requestCertificates(authorities),
     useCertificate: (certificate) => servers.useCertificate(certificate),
     shownCertificate: () => servers.shownCertificate(),
     close() {

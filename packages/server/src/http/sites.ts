@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../core/api-error.ts'
 import type { Site } from './exchange.ts'
-import { hostOf } from './origins.ts'
+import { requestedHost } from './origins.ts'
 import type { Target } from './wire/target.ts'
 import type { WorldPorts } from './wire/world-ports.ts'
 import { chosenWorld } from './world-choice.ts'
@@ -33,7 +33,7 @@ export class Sites {
       const header = request.headers['x-world']
       const name = chosenWorld({
         header: Array.isArray(header) ? header[0] : header,
-        host: hostOf(request, target),
+        host: requestedHost(request, target),
         port: this.#worldPorts.worldOf(request.socket),
       })
       const site = this.#siteOf(name ?? 'default')

@@ -10,7 +10,7 @@ import type { AccessControl, Restores } from '../core/ports.ts'
 import { TaskRunner } from '../core/tasks/runner.ts'
 import type { World } from '../core/world.ts'
 import { storeFiles } from '../data-folder/store-files.ts'
-import { admit } from '../domains/admission/admission.ts'
+import { requireUsable } from '../domains/admission/admission.ts'
 import { createAccessControl } from '../domains/iam/access.ts'
 import { type CertificateTrust, createCertificateTrust } from '../domains/iam/certificates/trust.ts'
 import { createAuthenticator } from '../domains/iam/credentials.ts'
@@ -45,7 +45,7 @@ export function assembleInstance(opening: InstanceOptions, state: InstanceState)
   const audit = createAudit(store, clock, ids.of('audit'))
   const assembled = assemble<Drivers, TaskRunner<Drivers>>({
     owner: `the world ${name}`,
-    ...{ tenantId, clock, ids, drivers, store, sealer, audit, admit, log, kinds: shared.kinds },
+    ...{ tenantId, clock, ids, drivers, store, sealer, audit, admit: requireUsable, log, kinds: shared.kinds },
     services: worldServices(opening, state, { ...guards, access, clientCertificates }),
     operations: shared.domains,
     rates: {

@@ -14,7 +14,7 @@ import { mutate } from '../core/pipeline/mutate.ts'
 import type { AccessControl } from '../core/ports.ts'
 import type { AnyTask, RecordContext, StartTask, StepContext, TaskEnd } from '../core/tasks/define-task.ts'
 import type { World } from '../core/world.ts'
-import { admit } from '../domains/admission/admission.ts'
+import { requireUsable } from '../domains/admission/admission.ts'
 import { collectDomains } from '../domains/collected.ts'
 import type { Drivers } from '../drivers/drivers.ts'
 import { createSimulatedDrivers } from '../drivers/simulated/index.ts'
@@ -122,7 +122,7 @@ export class Acting {
       idempotency: { keyOf: noRequestId, fingerprintOf: noRequestId, recall: noRequestId, remember: noRequestId },
       audit: { write: async () => undefined, writeAlone: async () => undefined },
       runner: { starter: () => tasks.startTask },
-      admit,
+      admit: requireUsable,
       log: { error: () => undefined },
     }
   }

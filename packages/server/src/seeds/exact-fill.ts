@@ -2,7 +2,7 @@ import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { UniqueViolation } from '../store/store.ts'
 import { eachReference, type Table } from '../store/tables.ts'
 import type { SeedContext } from './context.ts'
-import { isLeftOutCollection, putBackInEntity, putBackInFact } from './left-out.ts'
+import { isLeftOutCollection, restoreInEntity, restoreInFact } from './left-out.ts'
 import type { SeedPlan } from './read-seed.ts'
 import { maximumFaults, type SeedFault } from './seed-refusal.ts'
 import { standInsOf } from './stand-ins.ts'
@@ -16,7 +16,7 @@ export async function fillExactly(ctx: SeedContext, { rows }: SeedPlan): Promise
   const there = new Set<string>()
   for await (const { group, line, column, value } of rows.entities()) {
     const table = ctx.backup.tables.get(group) as Table
-    const document = putBackInEntity(table, value() as Record<string, unknown>, standIns)
+    const document = restoreInEntity(table, value() as Record<string, unknown>, standIns)
     const at = { line, column, path: `entities.${group}` }
     try {
       await ctx.store.insert(table.resource, document as EntityOf<AnyResource>)
@@ -41,7 +41,7 @@ export async function fillExactly(ctx: SeedContext, { rows }: SeedPlan): Promise
   }
   for await (const { group, id = '', value } of rows.facts()) {
     if (isLeftOutCollection(group)) continue
-    await ctx.world.collection(group).put(id, putBackInFact(group, id, value() as Record<string, unknown>, standIns))
+    await ctx.world.collection(group).put(id, restoreInFact(group, id, value() as Record<string, unknown>, standIns))
   }
   return faults
 }

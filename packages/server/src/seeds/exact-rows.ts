@@ -109,13 +109,13 @@ export function* rowsInText(text: string, span: Span | undefined): Generator<Row
 export async function* rowsInFile(file: string, span: Span | undefined): AsyncGenerator<RowLine> {
   if (span === undefined || span.to === span.from) return
   const reader = new RowReader(span)
-  let begun = ''
+  let unfinished = ''
   for await (const chunk of createReadStream(file, { encoding: 'utf8', start: span.from, end: span.to - 1 })) {
-    const lines = `${begun}${chunk}`.split('\n')
-    begun = lines.pop() ?? ''
+    const lines = `${unfinished}${chunk}`.split('\n')
+    unfinished = lines.pop() ?? ''
     for (const line of lines) yield* reader.read(withoutReturn(line))
   }
-  yield* reader.read(withoutReturn(begun))
+  yield* reader.read(withoutReturn(unfinished))
 }
 
 class RowReader {

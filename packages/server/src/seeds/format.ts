@@ -58,7 +58,7 @@ const declared = {
   users: section('Who may sign in.', User),
   certAuthProviders: section('Whose client certificates sign people in.', CertAuth, 100),
   authorizationPolicies: section('Who holds which role on what.', Policy),
-  welcomeBanner: optional(about('What is shown before anybody signs in.', Banner)),
+  welcomeBanner: optional(about('What is shown before a user signs in.', Banner)),
   externalStorages: section('Storage arrays.', ExternalStorage),
   clusters: section('Clusters with their hosts and storage containers.', Cluster, 500),
   unconfiguredNodes: section('Machines of no cluster, which clusters can discover.', Node, 256),

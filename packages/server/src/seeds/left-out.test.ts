@@ -5,7 +5,7 @@ import { secretDigest } from '../drivers/hardware.ts'
 import { bmcDigest } from '../drivers/simulated/hardware.ts'
 import { digestOf } from '../drivers/simulated/place-doors.ts'
 import type { Table } from '../store/tables.ts'
-import { holdsLeftOut, LeftOut, leaveOutOfEntity, leaveOutOfFact, putBackInEntity, putBackInFact } from './left-out.ts'
+import { holdsLeftOut, LeftOut, leaveOutOfEntity, leaveOutOfFact, restoreInEntity, restoreInFact } from './left-out.ts'
 import { standInsOf } from './stand-ins.ts'
 
 const tables = storeTables()
@@ -58,8 +58,8 @@ test('both ends of a secret are left out, and replaced by matching ones', () => 
     leaveOutOfEntity(table(kind), entity, leftOut)
     leaveOutOfFact(collection, fact, leftOut)
     assert.doesNotMatch(JSON.stringify([entity, fact]), /sealed|old/, kind)
-    putBackInEntity(table(kind), entity, standIns)
-    putBackInFact(collection, id, fact, standIns)
+    restoreInEntity(table(kind), entity, standIns)
+    restoreInFact(collection, id, fact, standIns)
     assert.ok(fits(entity, fact), `${kind} ${JSON.stringify([entity, fact])}`)
     assert.doesNotMatch(JSON.stringify([entity, fact]), /null/, kind)
   }
@@ -73,10 +73,10 @@ test('a generated CHAP secret has a length that initiators accept', () => {
 })
 
 test('an imported user has the password of admin, and an imported key opens nothing', () => {
-  const user = putBackInEntity(table('User'), { extId: 'u', passwordHash: null, formerPasswordHashes: null }, standIns)
+  const user = restoreInEntity(table('User'), { extId: 'u', passwordHash: null, formerPasswordHashes: null }, standIns)
   assert.deepEqual(user, { extId: 'u', passwordHash: 'hash-of-admin', formerPasswordHashes: ['hash-of-admin'] })
   const [first, second] = ['a', 'b'].map(
-    (extId) => putBackInEntity(table('Key'), { extId, apiKeyDigest: null }, standIns)['apiKeyDigest'],
+    (extId) => restoreInEntity(table('Key'), { extId, apiKeyDigest: null }, standIns)['apiKeyDigest'],
   )
   assert.match(String(first), /^[0-9a-f]{64}$/)
   assert.notEqual(first, second)
@@ -91,7 +91,7 @@ test('all other secrets of the contract are left out without a replacement', () 
     leftOut.all().reduce((sum, { count }) => sum + count, 0),
     2,
   )
-  assert.deepEqual(putBackInEntity(table('ClusterProfile'), profile, standIns), {
+  assert.deepEqual(restoreInEntity(table('ClusterProfile'), profile, standIns), {
     extId: 'p',
     smtpServer: { server: { port: 25 } },
     snmpConfig: { users: [{ username: 'a' }] },
@@ -107,7 +107,7 @@ test('passwords of routing protocols are left out of gateways, and those of each
   const interior = { ibgpPeers: [{ address: 'a', password: sealed }, { address: 'b' }], ospf: { password: sealed } }
   const service: any = { bgp: { passwordDigest: 'old' }, interior: structuredClone(interior) }
   leaveOutOfFact('fabric.gateway', { service }, leftOut)
-  assert.deepEqual(putBackInFact('fabric.gateway', 'g', { service }, standIns), {
+  assert.deepEqual(restoreInFact('fabric.gateway', 'g', { service }, standIns), {
     service: { bgp: {}, interior: { ibgpPeers: [{ address: 'a' }, { address: 'b' }], ospf: {} } },
   })
   const peerIgpConfig: any = { ibgpConfigList: interior.ibgpPeers, ospfConfig: interior.ospf }

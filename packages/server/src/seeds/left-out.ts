@@ -6,17 +6,14 @@ import { RegistrationAttempt } from '../domains/platform/registration-attempt.ts
 import { ConsoleToken } from '../domains/vmm/vm/console-token.ts'
 import { Fact } from '../drivers/simulated/world.ts'
 import type { Table } from '../store/tables.ts'
-import { type Doc, entityRules, factRules, notThere, type Path, type Rule, type StandIns } from './stand-ins.ts'
+import { type Doc, entityRules, factRules, missingText, type Path, type Rule, type StandIns } from './stand-ins.ts'
 
 const accountsOfThatInstance = 'belongs to that instance; this one begins its own'
 const leftOutKinds: ReadonlyMap<string, { readonly what: string; readonly instead: string } | undefined> = new Map([
   [AuditRecord.kind, { what: 'the audit trail', instead: accountsOfThatInstance }],
-  [RememberedAnswer.kind, { what: 'answers to requests that may come again', instead: accountsOfThatInstance }],
+  [RememberedAnswer.kind, { what: 'answers to requests that may be repeated', instead: accountsOfThatInstance }],
   [ConsoleToken.kind, { what: 'console tokens', instead: 'generate others' }],
-  [
-    ServiceKey.kind,
-    { what: 'the key pair that identity providers know', instead: 'is made when somebody asks for it' },
-  ],
+  [ServiceKey.kind, { what: 'the key pair that identity providers know', instead: 'is made when it is first read' }],
   [SignInLock.kind, { what: 'locks after failed sign-ins', instead: 'nobody is locked out' }],
   // The new world finds out which conditions last, and tells its own receivers.
   [AlertNotice.kind, undefined],
@@ -35,13 +32,13 @@ export const isLeftOutKind = (kind: string): boolean => leftOutKinds.has(kind)
 export const isLeftOutCollection = (collection: string): boolean => leftOutCollections.has(collection)
 
 export class LeftOut {
-  readonly #found = new Map<string, { what: string; count: number; instead: string }>()
+  readonly #entries = new Map<string, { what: string; count: number; instead: string }>()
 
   note({ what, instead }: { readonly what: string; readonly instead: string }, count = 1): void {
     if (count === 0) return
-    const known = this.#found.get(what)
-    if (known === undefined) this.#found.set(what, { what, count, instead })
-    else known.count += count
+    const entry = this.#entries.get(what)
+    if (entry === undefined) this.#entries.set(what, { what, count, instead })
+    else entry.count += count
   }
 
   noteKind(kind: string, count: number): void {
@@ -55,7 +52,7 @@ export class LeftOut {
   }
 
   all(): readonly { readonly what: string; readonly count: number; readonly instead: string }[] {
-    return [...this.#found.values()].sort((a, b) => (a.what < b.what ? -1 : 1))
+    return [...this.#entries.values()].sort((a, b) => (a.what < b.what ? -1 : 1))
   }
 }
 
@@ -65,7 +62,7 @@ function rulesOf({ resource, secrets }: Table): readonly Rule[] {
   const others = secrets.filter((path) => !isOwn(path))
   return [
     ...own,
-    ...others.map((path) => ({ path, what: `secrets of ${resource.title}s: ${path.at(-1)}`, instead: notThere })),
+    ...others.map((path) => ({ path, what: `secrets of ${resource.title}s: ${path.at(-1)}`, instead: missingText })),
   ]
 }
 
@@ -81,7 +78,7 @@ export function leaveOutOfEntity(table: Table, document: Doc, leftOut: LeftOut):
 export function leaveOutOfFact(collection: string, value: Doc, leftOut: LeftOut): void {
   for (const rule of factRules[collection] ?? []) empty(value, rule, leftOut)
   // Settings contain digests of secrets and inventories contain sealed secrets, at many paths.
-  const sealed = { what: 'secrets in settings and inventories of clusters', instead: notThere }
+  const sealed = { what: 'secrets in settings and inventories of clusters', instead: missingText }
   if (collection === 'hardware.clusters') dropWhere(value, isDigest, () => leftOut.note(sealed))
   if (collection === 'remotes.inventories')
     dropWhere(
@@ -100,9 +97,9 @@ function empty(document: Doc, rule: Rule, leftOut: LeftOut): void {
 }
 
 /** Replacements where declared, otherwise no `null` fields. */
-export const putBackInEntity = (table: Table, document: Doc, ctx: StandIns): Doc =>
+export const restoreInEntity = (table: Table, document: Doc, ctx: StandIns): Doc =>
   filled(document, rulesOf(table), document['extId'], ctx)
-export const putBackInFact = (collection: string, id: string, value: Doc, ctx: StandIns): Doc =>
+export const restoreInFact = (collection: string, id: string, value: Doc, ctx: StandIns): Doc =>
   filled(value, factRules[collection] ?? [], id, ctx)
 
 function filled(document: Doc, rules: readonly Rule[], id: string, ctx: StandIns): Doc {

@@ -7,7 +7,7 @@ import { StartRefusal } from '../core/start-refusal.ts'
 import { type ExactRow, rowsInFile, rowsInText, type Section } from './exact-rows.ts'
 import type { Declared, SeedContent } from './format.ts'
 import type { SeedPreset } from './presets.ts'
-import { readSource, type SeedText } from './seed-reader.ts'
+import { readSeedSource, type SeedText } from './seed-reader.ts'
 import type { SeedReading } from './seed-reading.ts'
 import { type Place, placeIn } from './yaml-values.ts'
 
@@ -57,7 +57,7 @@ async function presetPlan(preset: SeedPreset, threads: Semaphore): Promise<SeedP
 }
 
 async function planOf(name: string, source: SeedText, threads: Semaphore): Promise<SeedPlan> {
-  const reading = await readSource({ name, source }, threads)
+  const reading = await readSeedSource({ name, source }, threads)
   const { extends: extended = 'empty', random, digest, names, world, declared, places } = reading
   const base = extended === 'nothing' ? undefined : await presetPlan(extended, threads)
   const layer = { name, declared, placeOf: (path: string) => placeIn(places, path) }

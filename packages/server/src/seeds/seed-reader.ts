@@ -28,7 +28,7 @@ const quicklyRead = 4 * 1024
 const largestFileBytes = 400 * 1024 ** 2
 
 /** Spans of rows count characters of the text, or bytes of the file. @throws SeedRefusal, StartRefusal */
-export async function readSource({ name, source }: SeedOrder, threads: Semaphore): Promise<SeedReading> {
+export async function readSeedSource({ name, source }: SeedOrder, threads: Semaphore): Promise<SeedReading> {
   const length = 'text' in source ? source.text.length : sizeOf(source.file)
   return length <= quicklyRead ? readHere({ name, source }) : threads.use(() => readInThread({ name, source }))
 }

@@ -48,7 +48,7 @@ export interface Rule {
   readonly isInternal?: true
 }
 
-export const notThere = 'is not there: give it again'
+export const missingText = 'is not there: give it again'
 const createdAgain = 'created again, at both ends'
 const ofAdmin = 'the password of admin'
 const opensNothing = 'are listed and open nothing: make others'
@@ -149,7 +149,7 @@ export const entityRules: Readonly<Record<string, readonly Rule[]>> = {
 
 export const factRules: Readonly<Record<string, readonly Rule[]>> = {
   'blockStorage.initiators': [
-    { path: ['otherSecret', 'digest'], what: 'CHAP secrets that clients changed', instead: notThere },
+    { path: ['otherSecret', 'digest'], what: 'CHAP secrets that clients changed', instead: missingText },
   ],
   'blockStorage.targets': [
     {
@@ -181,11 +181,11 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
       standIn: (ctx, { name }) => digestOf(ctx.secretFor(`directory/${accountName(name)}`)),
     },
   ],
-  'fabric.bgp-peer': [{ path: ['passwordDigest'], what: 'passwords of BGP', instead: notThere }],
+  'fabric.bgp-peer': [{ path: ['passwordDigest'], what: 'passwords of BGP', instead: missingText }],
   'fabric.gateway': [
-    { path: ['service', 'bgp', 'passwordDigest'], what: 'passwords of BGP', instead: notThere },
-    { path: ['service', 'interior', 'ibgpPeers', 'password'], what: 'passwords of iBGP', instead: notThere },
-    { path: ['service', 'interior', 'ospf', 'password'], what: 'passwords of OSPF', instead: notThere },
+    { path: ['service', 'bgp', 'passwordDigest'], what: 'passwords of BGP', instead: missingText },
+    { path: ['service', 'interior', 'ibgpPeers', 'password'], what: 'passwords of iBGP', instead: missingText },
+    { path: ['service', 'interior', 'ospf', 'password'], what: 'passwords of OSPF', instead: missingText },
   ],
   'fabric.vpn-tunnel': [
     {
@@ -194,7 +194,7 @@ export const factRules: Readonly<Record<string, readonly Rule[]>> = {
       instead: createdAgain,
       standIn: (ctx, _, [id]) => secretDigest(id as string, ctx.secretFor(`vpn/${id}`)),
     },
-    { path: ['routing', 'bgp', '*', 'passwordDigest'], what: 'passwords of BGP', instead: notThere },
+    { path: ['routing', 'bgp', '*', 'passwordDigest'], what: 'passwords of BGP', instead: missingText },
   ],
   'extern.vcenters': [
     {

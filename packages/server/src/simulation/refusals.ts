@@ -33,11 +33,11 @@ export function refusalOf(error: unknown): unknown {
 }
 
 /** Why a scheduled event could not happen; undefined: an error in the service. */
-export const faultOf = (error: unknown): string | undefined =>
+export const refusalText = (error: unknown): string | undefined =>
   error instanceof CannotHappen || error instanceof ApiError ? error.message : undefined
 
-/** @throws ApiError when the event has begun */
-export function requireToCome({ event, status }: EventRow): void {
+/** @throws ApiError when the event has started */
+export function requireScheduled({ event, status }: EventRow): void {
   if (status === 'SCHEDULED') return
   const counterpart = catalogue[event.type].until
   const remedy = counterpart === undefined ? 'What it changed stays.' : `${counterpart} ends what it began.`

@@ -76,7 +76,7 @@ async function only({ found, names }: Search, { kind, text, attributePath }: Wan
   )
 }
 
-export const namesOf = async (ctx: SearchContext, kind: Naming['kind']): Promise<readonly string[]> =>
+export const candidateNames = async (ctx: SearchContext, kind: Naming['kind']): Promise<readonly string[]> =>
   (await searches[kind](ctx, '')).names()
 
 /** Any names if none is similar, as with serial numbers. */

@@ -12,7 +12,7 @@ import { EventRecord, type EventRow } from '../drivers/simulated/events/record.t
 import { factsIn, type SimulatedWorld } from '../drivers/simulated/world.ts'
 import { equals, or } from '../odata/index.ts'
 import type { Store, Transaction } from '../store/store.ts'
-import { faultOf, judged, refusalOf, requireToCome } from './refusals.ts'
+import { judged, refusalOf, refusalText, requireScheduled } from './refusals.ts'
 import { surroundingsOf } from './surroundings.ts'
 import { findTarget } from './targets.ts'
 
@@ -95,7 +95,7 @@ class EventSchedule implements WorldEvents {
       await this.#options.store.transaction(async (transaction) => {
         const present = await transaction.get(EventRecord, row.extId)
         if (present === undefined) return
-        requireToCome(present)
+        requireScheduled(present)
         await transaction.remove(EventRecord, row.extId)
       })
       await this.#wait()
@@ -189,7 +189,7 @@ class EventSchedule implements WorldEvents {
         await transaction.replace(EventRecord, await this.#begin(transaction, row, target))
       })
     } catch (error) {
-      const fault = faultOf(error)
+      const fault = refusalText(error)
       if (fault === undefined) log.error({ err: error, event: row.event.type }, 'an event of the world failed')
       await this.#update(row, {
         status: 'FAILED',
@@ -208,7 +208,7 @@ class EventSchedule implements WorldEvents {
         await transaction.update(EventRecord, row.extId, { status: 'OVER', effects, endTime: clock.iso() })
       })
     } catch (error) {
-      const fault = faultOf(error)
+      const fault = refusalText(error)
       if (fault === undefined) throw error
       // The target was deleted, and the effects of the event with it.
       await this.#update(row, { status: 'OVER', fault })

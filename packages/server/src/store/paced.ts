@@ -1,4 +1,4 @@
-/** Yields to the event loop during work of seconds in a store that nobody else uses yet. */
+/** Yields to the event loop during seconds of work in a store that has no other users yet. */
 import { createPause } from './pause.ts'
 import type { Transaction } from './store.ts'
 

@@ -144,12 +144,12 @@ class World implements HostedWorld {
   }
 
   rest(): Promise<void> {
-    return this.#change(() => this.#shut())
+    return this.#change(() => this.#closeInstance())
   }
 
   async end(): Promise<void> {
     this.#isClosing = true
-    await this.#change(() => this.#shut())
+    await this.#change(() => this.#closeInstance())
     const removed = { kind: 'world', id: this.name, attribute: 'X-World, host' }
     this.#gate.open((request) => this.#misdirected(request, new ApiError('WORLD_NOT_FOUND', removed)))
     await this.close()
@@ -261,7 +261,7 @@ class World implements HostedWorld {
     return done
   }
 
-  async #shut(): Promise<void> {
+  async #closeInstance(): Promise<void> {
     // An opening lets waiting requests in when it ends, so it ends before the gate is held.
     const open = await this.#opening?.catch(() => undefined)
     const held = this.#gate.hold()
@@ -281,7 +281,7 @@ class World implements HostedWorld {
     // During the running requests; the state is discarded only when the copy is durable.
     const copied = this.#files.copyBaseline()
     copied.catch(() => undefined)
-    await this.#shut()
+    await this.#closeInstance()
     try {
       await copied
       mkdirSync(data, { recursive: true, mode: 0o700 })
@@ -325,7 +325,7 @@ class World implements HostedWorld {
   }
 
   async #openRestored(): Promise<void> {
-    await this.#shut()
+    await this.#closeInstance()
     let restored: Instance | undefined
     try {
       await swapStoreFiles(this.#stores, this.#disk)

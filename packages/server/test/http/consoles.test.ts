@@ -229,7 +229,7 @@ test('a console that nobody uses ends, and so does that of a client that does no
     await once(idle.socket, 'pong')
   }
   check()
-  assert.deepEqual(await idle.closed, { code: 1000, reason: 'nobody used the console' })
+  assert.deepEqual(await idle.closed, { code: 1000, reason: 'the console was idle' })
   const deaf = await opened(watched, app, { autoPong: false } as WebSocket.ClientOptions)
   check()
   check()

@@ -139,7 +139,7 @@ test('a service that ends while a backup is written leaves the older restore poi
   assert.equal((await bucketTarget(app)).lastSyncTime, after.points[0]?.creationTime)
 })
 
-test('a modified part is named', async () => {
+test('the error names the part that was modified', async () => {
   const [first] = (await pointsAt(app, location())).points
   const part = objects().find((file) => file.includes(first!.extId) && file.endsWith('part-00002')) as string
   const bytes = readFileSync(part)

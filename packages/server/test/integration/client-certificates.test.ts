@@ -88,7 +88,7 @@ test('a certificate of an existing user signs in; it is refused on the open conn
   })
 })
 
-test('the OCSP responder is asked for each request; while it does not answer, no certificate signs in', async () => {
+test('the OCSP responder is queried for each request; while it does not answer, every certificate is refused', async () => {
   const responderPort = await freePort()
   // Its answers are of the machine's time, which the other world has left behind.
   const later = await startApp({

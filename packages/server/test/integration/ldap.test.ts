@@ -115,12 +115,12 @@ describe('sign-in', () => {
     assert.equal(await visit('nested@ad.test'), 200)
   })
 
-  test('an account that the Active Directory has closed does not sign in, although its password is right', async () => {
+  test('an account that the Active Directory has disabled does not sign in, although its password is right', async () => {
     ok(await verify({ username: adPerson('closed'), password }, active), 200)
     assert.equal(await visit('closed@ad.test'), 401)
   })
 
-  test('an empty password is 401 and is not sent to a server, nor is it in a status check', async () => {
+  test('an empty password is 401 and is not sent to a server, also in a status check', async () => {
     const name = fresh('empty')
     await addPerson(slapd, name)
     await aUserOf(openLdap, name)

@@ -16,7 +16,7 @@ async function anOperation(app: TestApp): Promise<string> {
   return answer.data.extId
 }
 
-test('rsyslogd parses the lines of a cluster over UDP, TCP and RELP, and after its restart the rest, in order and once', async () => {
+test('rsyslogd parses the lines of a cluster over UDP, TCP and RELP, and gets the queued lines once and in order after its restart', async () => {
   const server = await Rsyslogd.start()
   const app = await startApp({ config: { allowAddress: ['127.0.0.0/8'] } })
   try {

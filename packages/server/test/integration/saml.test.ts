@@ -65,7 +65,7 @@ test('metadata signed by signxml is accepted, and refused after the smallest cha
   assert.equal(accepted.status, 201, JSON.stringify(accepted.errors))
 })
 
-test('our metadata is valid by the OASIS schema, and pysaml2 reads the expected values', async () => {
+test('the metadata of the service is valid by the OASIS schema, and pysaml2 reads the expected values', async () => {
   const { data } = await app.call('GET', '/iam/v4.1.b2/authn/saml-sp-metadata')
   assert.deepEqual(JSON.parse(peer(['check'], data.content)), {
     entityId: 'https://hyperplane.example.com/api/iam/authn',

@@ -146,7 +146,7 @@ async function written(
 
 test('refuses a backup without an active Super Admin', async () => {
   const data = emptyFolder()
-  await assert.rejects(restore(data, await written()), /nobody in it is an active Super Admin/)
+  await assert.rejects(restore(data, await written()), /it has no active Super Admin/)
   assert.ok(!existsSync(join(data, 'restoring.sqlite')))
 })
 

@@ -9,7 +9,7 @@ import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { seedId } from '../../src/core/ids/named-id.ts'
 import { formatAddress } from '../../src/core/ip-address.ts'
-import { addressOf } from '../../src/domains/addressing/leases.ts'
+import { addressOfLease } from '../../src/domains/addressing/leases.ts'
 import { policyProgramOf } from '../../src/domains/networking/policy-program.ts'
 import { routeProgramOf } from '../../src/domains/networking/route.ts'
 import { portOf, routerOf } from '../../src/domains/networking/vpc-tasks.ts'
@@ -102,7 +102,9 @@ export async function vpcFaults(app: TestApp): Promise<string[]> {
     const ports = [...(routers.get(vpc.extId)?.ports ?? [])].sort(bySubnet)
     differ(`ports of "${vpc.name}"`, ports, attachments.map(portOf).sort(bySubnet))
     const leases = await app.store.findWhere(AddressLease, { holderExtId: vpc.extId })
-    const held = leases.map((lease) => `${lease.subnetExtId} ${formatAddress(addressOf(lease))} ${lease.kind}`).sort()
+    const held = leases
+      .map((lease) => `${lease.subnetExtId} ${formatAddress(addressOfLease(lease))} ${lease.kind}`)
+      .sort()
     const shown = attachments
       .map(portOf)
       .flatMap((port) => port.addresses.map((address) => `${port.subnetExtId} ${address} ROUTER_PORT`))

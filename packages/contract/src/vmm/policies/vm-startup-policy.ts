@@ -28,7 +28,7 @@ export const VmStartupPolicy = resource('vmm.v4.ahv.policies.VmStartupPolicy', {
       }),
       { minItems: 2, maxItems: 10 },
     ),
-    /** The first one stands between the first and the second group. */
+    /** The first condition is between the first and the second group. */
     startConditions: s.optional(s.arrayOf(StartCondition, { maxItems: 9 })),
     numCompliantVms: s.readOnly(s.integer()),
     numNonCompliantVms: s.readOnly(s.integer()),

@@ -187,7 +187,9 @@ export const Vm = resource('vmm.v4.ahv.config.Vm', {
     ),
     addedDriveExtId: s.optional(s.uuid()),
     hostSilentSince: s.optional(s.timestamp()),
-    /** What the last staged customisation makes of a guest: its name, and the addresses of its NICs by their index. */
+    /**
+     * The effect of the last staged customisation on a guest: its name, and the addresses of its NICs by their index.
+     */
     guestSettings: s.optionalObject('', {
       computerName: s.optional(s.text()),
       addresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), address: s.text() }))),

@@ -19,7 +19,7 @@ import type { SimulatedWorld } from '../../drivers/simulated/world.ts'
 import type { Instance } from '../../instance/instance.ts'
 import { judged } from '../../simulation/refusals.ts'
 import { surroundingsOf } from '../../simulation/surroundings.ts'
-import { findTarget, namesOf } from '../../simulation/targets.ts'
+import { candidateNames, findTarget } from '../../simulation/targets.ts'
 import { sortOf } from '../../simulation/world-events.ts'
 
 type Entries = ValueOf<typeof Catalogue>
@@ -102,7 +102,7 @@ class Examples {
 
   async #namesOf(kind: Naming['kind']): Promise<readonly string[]> {
     if (kind === 'content server') return ['images.example.com']
-    const names = new Set(await namesOf(this.#world, kind))
+    const names = new Set(await candidateNames(this.#world, kind))
     if (kind === 'cluster') {
       // The manager is listed as a cluster without hosts and containers: prefer real clusters.
       for (const { name } of (await this.#world.store.find(Cluster)).filter(isManager))

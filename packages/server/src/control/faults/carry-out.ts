@@ -44,13 +44,13 @@ function momentOf(effect: Effect, { operation }: Subject): Moment | undefined {
   return isMomentary ? (effect.moment ?? 'BEFORE') : undefined
 }
 
-async function wait({ clock, ended }: Strike, { retired: gone }: Rule, milliseconds: number): Promise<void> {
+async function wait({ clock, ended }: Strike, { retired }: Rule, milliseconds: number): Promise<void> {
   if (milliseconds <= 0) return
   try {
-    await clock.sleep(milliseconds, AbortSignal.any([gone, ended]), 'fault')
+    await clock.sleep(milliseconds, AbortSignal.any([retired, ended]), 'fault')
   } catch (error) {
     ended.throwIfAborted()
-    if (!gone.aborted) throw error
+    if (!retired.aborted) throw error
   }
 }
 

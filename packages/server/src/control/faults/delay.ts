@@ -12,10 +12,10 @@ export const longestDelayMillis = 86_400_000
 /** 0 for a text that is not a duration. */
 export function draw(delay: Delay, seed: string): number {
   const random = drawsFrom(seed)
-  return Math.min(drawn(delay, random), 'atMost' in delay ? lengthOf(delay.atMost) : longestDelayMillis)
+  return Math.min(millisecondsOfDelay(delay, random), 'atMost' in delay ? lengthOf(delay.atMost) : longestDelayMillis)
 }
 
-function drawn(delay: Delay, random: () => number): number {
+function millisecondsOfDelay(delay: Delay, random: () => number): number {
   if ('fixed' in delay) return lengthOf(delay.fixed)
   if ('minimum' in delay) {
     const least = lengthOf(delay.minimum)

@@ -30,11 +30,11 @@ export class GlobIndex<T> {
   readonly #byPart = new Map<number, IndexedPattern<T>[]>()
   readonly #lengths = new Set<number>()
 
-  constructor(things: readonly T[], patternOf: (thing: T) => string) {
-    const patterns = Array.from(Map.groupBy(things, patternOf), ([pattern, things]) => {
+  constructor(items: readonly T[], patternOf: (item: T) => string) {
+    const patterns = Array.from(Map.groupBy(items, patternOf), ([pattern, items]) => {
       const { parts, length } = globParts(pattern)
       this.#lengths.add(length)
-      return { parts, filed: { pattern, things } }
+      return { parts, filed: { pattern, items } }
     })
     const shares = new Map<number, number>()
     for (const { parts } of patterns) for (const part of parts) shares.set(part, (shares.get(part) ?? 0) + 1)
@@ -50,8 +50,8 @@ export class GlobIndex<T> {
   matching(texts: readonly string[]): ReadonlySet<T> {
     let found: Set<T> | undefined
     for (const text of texts) {
-      for (const { pattern, things } of this.#near(text))
-        if (matchesGlob(pattern, text)) for (const thing of things) (found ??= new Set()).add(thing)
+      for (const { pattern, items } of this.#near(text))
+        if (matchesGlob(pattern, text)) for (const item of items) (found ??= new Set()).add(item)
     }
     return found ?? nothing
   }
@@ -71,7 +71,7 @@ export class GlobIndex<T> {
 
 interface IndexedPattern<T> {
   readonly pattern: string
-  readonly things: readonly T[]
+  readonly items: readonly T[]
 }
 
 const nothing: ReadonlySet<never> = new Set()

@@ -43,7 +43,7 @@ export class Rule {
   readonly heldTasks: Set<string>
   readonly #stored: StoredRule
   readonly #operation: string | undefined
-  readonly #gone = new AbortController()
+  readonly #retirement = new AbortController()
 
   constructor(stored: StoredRule, working?: Rule) {
     const { match = {} } = stored
@@ -69,11 +69,11 @@ export class Rule {
 
   /** Aborted when the rule is removed, replaced or disabled: requests and tasks that it keeps waiting continue. */
   get retired(): AbortSignal {
-    return this.#gone.signal
+    return this.#retirement.signal
   }
 
   retire(): void {
-    this.#gone.abort()
+    this.#retirement.abort()
   }
 
   /** True if the effect ends the event: later rules do not strike. */
@@ -146,7 +146,7 @@ export class Rule {
     if (this.heldTasks.size < maximumHeldTasks) this.heldTasks.add(task)
   }
 
-  letGo(task: string): void {
+  releaseTask(task: string): void {
     this.heldTasks.delete(task)
   }
 }

@@ -106,7 +106,7 @@ function competitionFaults(written: string | undefined): ApiError[] {
   const isOfEntity = Object.keys(operation.pathKinds).length > 0 && operation.resource?.derived !== true
   return isOfEntity
     ? []
-    : [invalid('match/operation', `${operation.key} names no stored entity that somebody else could write.`)]
+    : [invalid('match/operation', `${operation.key} names no stored entity that another request could write.`)]
 }
 
 function effectFaults(rule: RequestedRule): ApiError[] {

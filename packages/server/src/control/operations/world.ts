@@ -194,7 +194,7 @@ function createFromSeed(ctx: WorldsContext, body: NewWorld, prepared: Prepared, 
   })
 }
 
-/** @throws ApiError 400 when `default` has no admin password: nobody could sign in to the new world */
+/** @throws ApiError 400 when `default` has no admin password: no user could sign in to the new world */
 async function hashOfDefault({ drivers }: WorldsContext): Promise<string> {
   const home = drivers.worlds.get(defaultWorld)
   const hash = await (await home?.instance())?.adminPasswordHash()

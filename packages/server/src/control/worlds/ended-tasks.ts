@@ -32,9 +32,9 @@ export async function waitForTasks({ store, clock, real, isOver }: TaskWait, wit
     (await store.count(Task, { filter })) > 0
   ) {
     await new Promise<void>((resolve) => {
-      const stopWatching = store.watch([Task], go)
-      const stopTimer = real.setTimer(pollMilliseconds, go)
-      function go(): void {
+      const stopWatching = store.watch([Task], resume)
+      const stopTimer = real.setTimer(pollMilliseconds, resume)
+      function resume(): void {
         stopWatching()
         stopTimer()
         resolve()

@@ -31,7 +31,7 @@ export interface Audit {
 export function createAudit(store: Store, clock: Clock, ids: Ids): Audit {
   let last: { readonly extId: string; readonly hash: string } | undefined
 
-  /** If the last record is gone, its transaction was rolled back: read the newest one. */
+  /** If the last record is missing, its transaction was rolled back: read the newest one. */
   async function newestHash(transaction: Transaction): Promise<string> {
     if (last !== undefined && (await transaction.get(AuditRecord, last.extId)) !== undefined) return last.hash
     const [newest] = await transaction.find(AuditRecord, { newestFirst: true, limit: 1 })

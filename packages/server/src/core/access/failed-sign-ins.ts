@@ -19,7 +19,7 @@ export interface FailedSignInsOptions {
 export class FailedSignIns {
   readonly #options: FailedSignInsOptions
   readonly #failures = createLru<readonly number[]>(maximumAddresses)
-  readonly #underWay = new Map<string, number>()
+  readonly #pendingCounts = new Map<string, number>()
   readonly #waiting = new Map<string, (() => void)[]>()
 
   constructor(options: FailedSignInsOptions) {
@@ -49,13 +49,13 @@ export class FailedSignIns {
   async attempt<T>(address: string, work: () => Promise<T>): Promise<T> {
     for (;;) {
       this.admit(address)
-      const underWay = this.#underWay.get(address) ?? 0
-      if (this.#recent(address).length + underWay < failuresPerMinute) break
+      const pendingCount = this.#pendingCounts.get(address) ?? 0
+      if (this.#recent(address).length + pendingCount < failuresPerMinute) break
       await new Promise<void>((resolve) => {
         this.#waiting.set(address, [...(this.#waiting.get(address) ?? []), resolve])
       })
     }
-    this.#underWay.set(address, (this.#underWay.get(address) ?? 0) + 1)
+    this.#pendingCounts.set(address, (this.#pendingCounts.get(address) ?? 0) + 1)
     try {
       return await work()
     } finally {
@@ -64,9 +64,9 @@ export class FailedSignIns {
   }
 
   #end(address: string): void {
-    const left = (this.#underWay.get(address) ?? 1) - 1
-    if (left === 0) this.#underWay.delete(address)
-    else this.#underWay.set(address, left)
+    const left = (this.#pendingCounts.get(address) ?? 1) - 1
+    if (left === 0) this.#pendingCounts.delete(address)
+    else this.#pendingCounts.set(address, left)
     const waiting = this.#waiting.get(address) ?? []
     this.#waiting.delete(address)
     for (const resume of waiting) resume()

@@ -80,7 +80,7 @@ export function checkKey(masterKey: Buffer, keyCheck: string): boolean {
 }
 
 interface DataKey {
-  /** Marks sealed texts, so that those of a second data key can be told apart. */
+  /** Marks sealed texts, so that texts of a second data key can be distinguished. */
   readonly id: string
   readonly key: Buffer
 }

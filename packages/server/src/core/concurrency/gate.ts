@@ -20,7 +20,7 @@ export function createGate(names: CanonicalNames): Gate {
   let target: Dispatch | undefined
   let opened = Promise.withResolvers<void>()
   let readableTasks: ReadonlySet<string> | undefined
-  let underWay = 0
+  let pendingCount = 0
   const drains: (() => void)[] = []
 
   const isReadableTask = ({ method, path, profile }: ApiRequest): boolean => {
@@ -29,15 +29,15 @@ export function createGate(names: CanonicalNames): Gate {
     return (method === 'GET' || method === 'HEAD') && extId !== undefined && readableTasks?.has(extId) === true
   }
   const drained = async (): Promise<void> => {
-    while (underWay > 0) await new Promise<void>((resolve) => drains.push(resolve))
+    while (pendingCount > 0) await new Promise<void>((resolve) => drains.push(resolve))
   }
   const leave = (): void => {
-    underWay--
-    if (underWay === 0) for (const drained of drains.splice(0)) drained()
+    pendingCount--
+    if (pendingCount === 0) for (const drained of drains.splice(0)) drained()
   }
   const enter = (request: ApiRequest, dispatch: Dispatch): Promise<Outcome> => {
     const answer = dispatch(request)
-    underWay++
+    pendingCount++
     answer.then(leave, leave)
     return answer
   }

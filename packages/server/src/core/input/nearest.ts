@@ -1,29 +1,29 @@
-const shown = 3
+const maximumSuggestions = 3
 
-export function nearest(name: string, known: Iterable<string>): string[] {
+export function nearest(name: string, candidates: Iterable<string>): string[] {
   const wanted = name.toLowerCase()
   const allowed = Math.max(1, Math.floor(wanted.length / 3))
-  return ranked(known, (candidate) => editDistance(wanted, candidate, allowed), allowed)
+  return ranked(candidates, (candidate) => editDistance(wanted, candidate, allowed), allowed)
 }
 
 /** A client may have left out the namespace before the last dot. */
-export function closestNames(name: string, known: Iterable<string>): string[] {
+export function closestNames(name: string, candidates: Iterable<string>): string[] {
   const wanted = name.toLowerCase()
   const forms = (candidate: string): string[] => [candidate, candidate.slice(candidate.lastIndexOf('.') + 1)]
-  return ranked(known, (candidate) => Math.min(...forms(candidate).map((form) => editDistance(wanted, form))))
+  return ranked(candidates, (candidate) => Math.min(...forms(candidate).map((form) => editDistance(wanted, form))))
 }
 
-export function didYouMean(name: string, known: Iterable<string>): string {
-  const names = nearest(name, known).map((each) => `"${each}"`)
+export function didYouMean(name: string, candidates: Iterable<string>): string {
+  const names = nearest(name, candidates).map((each) => `"${each}"`)
   return names.length === 0 ? '' : `; did you mean ${names.join(' or ')}?`
 }
 
-const ranked = (known: Iterable<string>, distanceOf: (name: string) => number, most = Infinity): string[] =>
-  [...known]
+const ranked = (candidates: Iterable<string>, distanceOf: (name: string) => number, most = Infinity): string[] =>
+  [...candidates]
     .map((name) => ({ name, distance: distanceOf(name.toLowerCase()) }))
     .filter(({ distance }) => distance <= most)
     .sort((a, b) => a.distance - b.distance || (a.name < b.name ? -1 : 1))
-    .slice(0, shown)
+    .slice(0, maximumSuggestions)
     .map(({ name }) => name)
 
 /** Counts swaps of neighbours as one edit; a result above `most` means only that it is larger. */

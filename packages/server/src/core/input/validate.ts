@@ -344,7 +344,7 @@ class Validation {
       if (this.#isNewer(field.since)) continue
       const isKept = Object.hasOwn(given, name) && this.#keepsSecret(field, given[name])
       if (isKept && this.#isInSealed) {
-        // The mask tells `kept-secrets.ts` where to put the stored secret.
+        // The mask marks where `kept-secrets.ts` puts the stored secret.
         clean[name] = secretMask
         continue
       }

@@ -129,7 +129,7 @@ async function run<D>(
   return completed(outcome, operation, caller, progress.headers, fault?.cut)
 }
 
-/** Every part of the answer follows from the store alone. Of expanded entities that is not known. */
+/** True if every part of the answer depends on the store alone. For expanded entities this is unknown. */
 function followsStore<D>({ handlers, presenters, computed }: Machinery<D>, { operation, input, parts }: Call): boolean {
   const { verb, key, resource } = operation
   if ((verb !== 'get' && verb !== 'list') || resource === undefined || computed.has(resource.kind)) return false

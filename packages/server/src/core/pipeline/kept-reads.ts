@@ -16,7 +16,7 @@ interface KeptRead {
   readonly trace: Trace | undefined
 }
 
-/** Of all worlds and sites of the process. */
+/** Counts for all worlds and sites of the process. */
 export const keptReadCounts = { hits: 0, misses: 0 }
 
 /** Answers of reads that follow from the store alone, for clients that poll. The next commit, or change of rights, drops all of them. */
@@ -80,7 +80,7 @@ export class KeptReads {
   }
 }
 
-/** Of one sign-in, from whatever address: each sign-in has its own list of groups. */
+/** Identifies one sign-in, from any address: each sign-in has its own list of groups. */
 const isEqual = (one: Caller, other: Caller): boolean =>
   one === other ||
   (one.groups === other.groups &&
@@ -92,7 +92,7 @@ const entitiesOf = ({ outcome: { reply } }: KeptRead): readonly unknown[] => [re
 
 const sizeOf = (read: KeptRead): number => entitiesOf(read).length + 1
 
-/** What the pipeline would note for the journal if it read again. */
+/** The notes for the journal that a new read would produce. */
 function noteAgain(trace: Trace, kept: Trace): void {
   trace.input = kept.input
   trace.target = kept.target

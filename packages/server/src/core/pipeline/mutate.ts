@@ -197,8 +197,8 @@ class Mutation<D> {
       dryRun,
       startTask: async (definition, taskInput, taskOptions) => {
         const parent = request.onBehalfOf === undefined ? {} : { parent: request.onBehalfOf.parentTask }
-        const begun = (begin: Begin): void => void this.#acceptedTasks.push(begin)
-        const startTask = runner.starter(transaction, caller, begun, dryRun, ids)
+        const accept = (begin: Begin): void => void this.#acceptedTasks.push(begin)
+        const startTask = runner.starter(transaction, caller, accept, dryRun, ids)
         const options = { appName: operation.namespace, startedBy: operation.key, ...parent, ...taskOptions }
         const task = await startTask(definition, taskInput, options)
         this.#tasks.push(task.extId)

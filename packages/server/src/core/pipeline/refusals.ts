@@ -3,7 +3,7 @@
 import type { Namespace, Operation } from '@hyperplane/contract'
 import { diskFault } from '../../store/disk-fault.ts'
 import { QueryStopped, RowMissing, TooManyReferrers, UniqueViolation } from '../../store/store.ts'
-import { ApiError, inWordsOf, Refusal, tooManyReferrers } from '../api-error.ts'
+import { ApiError, inTermsOf, Refusal, tooManyReferrers } from '../api-error.ts'
 import type { Caller } from '../caller.ts'
 import { DriverError } from '../tasks/define-task.ts'
 import type { Machinery } from './machinery.ts'
@@ -13,7 +13,7 @@ export const denied = (operation: Operation, reason = ''): ApiError =>
   new ApiError('ACCESS_DENIED', { operation: operation.iamOperation, reason })
 
 export const inWordsOfClients = (error: unknown, namespace: Namespace | undefined): unknown =>
-  inWordsOf(namespace?.name, translate(error))
+  inTermsOf(namespace?.name, translate(error))
 
 function translate(error: unknown): unknown {
   if (error instanceof UniqueViolation) {

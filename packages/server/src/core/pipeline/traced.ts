@@ -55,10 +55,10 @@ export function noteTag(
 export function explaining(reader: Reader, { request: { trace }, operation, input }: Call): Reader {
   const { explained } = operation.verb === 'list' ? searched(trace, input.query) : {}
   if (explained === undefined) return reader
-  const isAsked = (kind: Resource): boolean => kind.kind === operation.resource?.kind
+  const isListed = (kind: Resource): boolean => kind.kind === operation.resource?.kind
   return {
     ...readsOf(reader),
-    find: (kind, query) => reader.find(kind, isAsked(kind) ? { ...query, explained } : query),
-    page: (kind, query) => reader.page(kind, isAsked(kind) ? { ...query, explained } : query),
+    find: (kind, query) => reader.find(kind, isListed(kind) ? { ...query, explained } : query),
+    page: (kind, query) => reader.page(kind, isListed(kind) ? { ...query, explained } : query),
   }
 }

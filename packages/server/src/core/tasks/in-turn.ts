@@ -4,22 +4,22 @@ import type { RecordContext, StepContext, TaskEnd } from './define-task.ts'
 
 interface Turns<D> {
   readonly atOnce: number
-  /** By which subtasks of this step are told from those of other steps. */
+  /** Distinguishes subtasks of this step from those of other steps. */
   readonly operation: string
   /** The first affected entity of the subtask has this id. */
   readonly start: (ctx: RecordContext<D>, extId: string) => Promise<{ readonly extId: string }>
   /** Progress of the task in percent when the first subtask begins and when the last one has ended. */
   readonly progress?: readonly [from: number, to: number]
-  /** Begin no more subtasks, and wait for none. Asked once a second of the world's clock. */
+  /** True: start no more subtasks, and wait for none. Called once a second of the world's clock. */
   readonly isOver?: (ends: Ends) => boolean
 }
 
 type Ends = ReadonlyMap<string, TaskEnd>
 
-/** The ends of the subtasks, by entity. A repeated step continues with the subtasks that it has begun. */
+/** The ends of the subtasks, by entity. A repeated step continues with the subtasks that it has started. */
 export async function inTurn<D>(ctx: StepContext<D>, extIds: readonly string[], turns: Turns<D>): Promise<Ends> {
   const { atOnce, operation, start, progress } = turns
-  const begun = await begunSubtasks(ctx, operation)
+  const started = await startedSubtasks(ctx, operation)
   const ends = new Map<string, TaskEnd>()
   const isOver = (): boolean => turns.isOver?.(ends) ?? false
   const reached = (): number | undefined =>
@@ -41,7 +41,7 @@ export async function inTurn<D>(ctx: StepContext<D>, extIds: readonly string[], 
     while (!isOver()) {
       const extId = waiting.shift()
       if (extId === undefined) return
-      const task = begun.get(extId) ?? (await begin(extId))
+      const task = started.get(extId) ?? (await begin(extId))
       const end = await endOf(ctx, task, turns.isOver && isOver)
       if (end === undefined) continue
       ends.set(extId, end)
@@ -53,7 +53,7 @@ export async function inTurn<D>(ctx: StepContext<D>, extIds: readonly string[], 
 }
 
 /** By their first affected entity. */
-export async function begunSubtasks(
+export async function startedSubtasks(
   ctx: Pick<StepContext<unknown>, 'store' | 'taskExtId'>,
   operation: string,
 ): Promise<ReadonlyMap<string, string>> {

@@ -581,7 +581,7 @@ test('once an irreversible step has run, the task only goes forward; refused, it
   assert.equal(outside.effects.size, 2)
 })
 
-test('a failure between steps is retried too; the task keeps its lock meanwhile', async () => {
+test('a failure between steps is retried too, and the task keeps its lock', async () => {
   let isInTheWay = true
   const order: string[] = []
   const definition: TaskDefinition<object, { id: string }> = {

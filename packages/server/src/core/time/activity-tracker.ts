@@ -10,7 +10,7 @@ interface Work {
   isStuck: boolean
 }
 
-/** Also keeps the process alive while somebody waits. */
+/** Also keeps the process alive while a caller waits. */
 const longestWaitMillis = 1000
 
 export class ActivityTracker {

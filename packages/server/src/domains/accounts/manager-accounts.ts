@@ -20,7 +20,7 @@ const permitted = [
   'View_Subnet',
   'View_VPN_Connection',
 ]
-const everything = { '*': { '*': { eq: '*' } } }
+const allEntities = { '*': { '*': { eq: '*' } } }
 
 const idOf = (what: string, managerExtId: string): string => derivedId('manager account', what, managerExtId)
 export const accountIdOf = (managerExtId: string): string => idOf('user', managerExtId)
@@ -77,7 +77,7 @@ export async function makeAccount(
     clientName: '',
     role: idOf('role', manager.extId),
     identities: [{ identityFilter: { user: { uuid: { anyof: [user] } } } }],
-    entities: [{ entityFilter: everything }],
+    entities: [{ entityFilter: allEntities }],
     authorizationPolicyType: 'SERVICE_DEFINED',
     isSystemDefined: true,
     lastUpdatedTime: time,

@@ -3,7 +3,7 @@ import type { Subnet } from '@hyperplane/contract/networking/subnet'
 import {
   type AddressRange,
   type Family,
-  holds,
+  isInRange,
   type Prefix,
   parseAddress,
   prefixLengthOf,
@@ -65,7 +65,7 @@ export function allocationPlanOf(subnet: SubnetEntity): AddressPlan {
     if (old === undefined || next === undefined) continue
     const narrow = old.prefix.length >= next.prefix.length ? old.prefix : next.prefix
     const wide = narrow === old.prefix ? next.prefix : old.prefix
-    if (!holds(wide, narrow.first)) continue
+    if (!isInRange(wide, narrow.first)) continue
     both[family] = {
       ...old,
       prefix: narrow,

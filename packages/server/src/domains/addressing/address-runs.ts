@@ -14,16 +14,16 @@ export async function runsOf(store: Reader, subnetExtId: string, family: Family)
   return (await store.walk(AddressRun, { where: { subnetExtId, family }, by: 'first' })).map(rangeOf)
 }
 
-/** @param places searched in order */
+/** @param ranges searched in order */
 export async function lowestFree(
   store: Reader,
   subnetExtId: string,
   family: Family,
-  places: readonly AddressRange[],
+  ranges: readonly AddressRange[],
   count: number,
 ): Promise<bigint[]> {
   const found: bigint[] = []
-  for (const place of places) {
+  for (const place of ranges) {
     let at = place.first
     while (at <= place.last && found.length < count) {
       const run = await runAt(store, subnetExtId, family, at)

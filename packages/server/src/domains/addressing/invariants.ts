@@ -38,7 +38,7 @@ async function* leasesHaveHolders(store: Reader): AsyncGenerator<Broken> {
     }
     if (holderExtId === undefined || isLeaving === true || holderExtId === subnetExtId) continue
     const nic = await store.findOne(MacLease, { nicExtId: holderExtId })
-    if (nic !== undefined || (await isThere(store, holderExtId))) continue
+    if (nic !== undefined || (await holderExists(store, holderExtId))) continue
     yield {
       about: [subnetExtId, holderExtId],
       fault: `${shown} in the subnet "${subnet.name}" is held by ${holderExtId}, which is not there`,
@@ -47,7 +47,7 @@ async function* leasesHaveHolders(store: Reader): AsyncGenerator<Broken> {
 }
 
 /** Does not look for NICs. */
-async function isThere(store: Reader, holderExtId: string): Promise<boolean> {
+async function holderExists(store: Reader, holderExtId: string): Promise<boolean> {
   for (const kind of [DomainManager, ...networkingKinds])
     if ((await store.pending(kind, holderExtId)) !== undefined) return true
   return false
@@ -77,7 +77,7 @@ async function* leasesAreCounted(store: Reader): AsyncGenerator<Broken> {
     if (kept.assigned !== counted.assigned || kept.reserved !== counted.reserved)
       yield {
         about: [extId],
-        fault: `the subnet "${name}" counts ${inWords(kept)} addresses, and leases ${inWords(counted)}`,
+        fault: `the subnet "${name}" counts ${countsText(kept)} addresses, and leases ${countsText(counted)}`,
       }
   }
   for await (const { extId } of rowsOf(store, AddressTally))
@@ -85,7 +85,7 @@ async function* leasesAreCounted(store: Reader): AsyncGenerator<Broken> {
       yield { about: [extId], fault: `addresses are counted of the subnet ${extId}, which is not there` }
 }
 
-const inWords = ({ assigned, reserved }: { assigned: number; reserved: number }): string =>
+const countsText = ({ assigned, reserved }: { assigned: number; reserved: number }): string =>
   `${assigned} assigned and ${reserved} reserved`
 
 /** In address order; adds each lease to `counted`. */

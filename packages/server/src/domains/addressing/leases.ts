@@ -14,7 +14,7 @@ import {
   formatAddress,
   formatPrefix,
   fromSortable,
-  holds,
+  isInRange,
   sizeOf,
   toSortable,
 } from '../../core/ip-address.ts'
@@ -69,7 +69,7 @@ export async function leaseAddress(
     return address
   }
   const [lease] = await leaseLowest(ctx, subnet, { ...request, family, count: 1 })
-  return addressOf(lease as Lease)
+  return addressOfLease(lease as Lease)
 }
 
 /** All or none, from the pools in their order, not below `start`. @returns leases in address order */
@@ -83,8 +83,8 @@ export async function leaseLowest(
   if (plan === undefined) throw notManaged(subnet, family)
   const hosts = hostsOf(plan.prefix)
   const from = start === undefined || start < hosts.first ? hosts.first : start
-  const places = plan.pools.flatMap((pool) => intersection(pool, { first: from, last: hosts.last }))
-  const values = await lowestFree(ctx.store, subnet.extId, family, places, count)
+  const ranges = plan.pools.flatMap((pool) => intersection(pool, { first: from, last: hosts.last }))
+  const values = await lowestFree(ctx.store, subnet.extId, family, ranges, count)
   if (values.length < count) {
     throw new ApiError('IP_POOL_EXHAUSTED', { name: subnet.name, requested: count, free: values.length })
   }
@@ -135,7 +135,7 @@ export async function release(store: Transaction, leases: readonly Lease[]): Pro
     if ((await store.get(AddressLease, lease.extId)) === undefined) continue
     await store.remove(AddressLease, lease.extId)
     if (lease.holderExtId !== undefined) await detachFloatingIp(store, lease.holderExtId, textOfLease(lease))
-    await removeFromRuns(store, lease.subnetExtId!, addressOf(lease))
+    await removeFromRuns(store, lease.subnetExtId!, addressOfLease(lease))
     await addToTally(store, lease.subnetExtId!, lease.kind!, -1)
   }
 }
@@ -156,8 +156,8 @@ export async function releaseSubnet(store: Transaction, subnetExtId: string): Pr
 export const leasesOf = (store: Reader, holder: string): Promise<Lease[]> =>
   store.findWhere(AddressLease, { holderExtId: holder })
 
-export const addressOf = (lease: Lease): Address => fromSortable(lease.family!, lease.address!)
-export const textOfLease = (lease: Lease): string => formatAddress(addressOf(lease))
+export const addressOfLease = (lease: Lease): Address => fromSortable(lease.family!, lease.address!)
+export const textOfLease = (lease: Lease): string => formatAddress(addressOfLease(lease))
 
 /** In address order, IPv4 first. */
 export async function leasesOfKind(
@@ -209,7 +209,7 @@ export async function syncOwnLeases(
   plan: AddressPlan,
   keepOthers = false,
 ): Promise<void> {
-  const own = new Map((await leasesOf(ctx.store, subnet.extId)).map((lease) => [keyOf(addressOf(lease)), lease]))
+  const own = new Map((await leasesOf(ctx.store, subnet.extId)).map((lease) => [keyOf(addressOfLease(lease)), lease]))
   const refusals: ApiError[] = []
   for (const [kind, address] of ownAddresses(plan)) {
     const held = own.get(keyOf(address))
@@ -285,7 +285,7 @@ async function addToTally(store: Transaction, subnetExtId: string, kind: LeaseKi
 function poolUsage(family: Family, plan: FamilyPlan, pool: AddressRange, runs: readonly AddressRange[]): PoolUsage {
   let taken = 0n
   for (const run of runs) for (const part of intersection(run, pool)) taken += sizeOf(part)
-  const own = [plan.gateway, plan.dhcpServer].filter((value) => value !== undefined && holds(pool, value)).length
+  const own = [plan.gateway, plan.dhcpServer].filter((value) => value !== undefined && isInRange(pool, value)).length
   const [usable] = intersection(pool, hostsOf(plan.prefix))
   const total = (usable === undefined ? 0n : sizeOf(usable)) - BigInt(own)
   return { family, pool, total, free: total - (taken - BigInt(own)) }
@@ -329,10 +329,10 @@ function misplaced(plan: AddressPlan, subnet: SubnetEntity, address: Address, at
   const of = plan[address.family]
   if (of === undefined) return [notManaged(subnet, address.family)]
   const shown = formatAddress(address)
-  const fault = !holds(of.prefix, address.value)
+  const fault = !isInRange(of.prefix, address.value)
     ? `expected an address of ${formatPrefix(of.prefix)}, found ${shown}`
     : `${shown} is the network or broadcast address of ${formatPrefix(of.prefix)}`
-  return holds(hostsOf(of.prefix), address.value)
+  return isInRange(hostsOf(of.prefix), address.value)
     ? []
     : [new ApiError('NETWORKING_INVALID_ARGUMENT', { attributePath, fault })]
 }

@@ -9,7 +9,7 @@ import { requireControllerUp } from './network-controllers.ts'
 import { productFor, requireProduct } from './products.ts'
 
 /** @throws ApiError 409 PRODUCT_NOT_ENABLED, 503 NETWORK_CONTROLLER_DOWN, CLUSTER_UNREACHABLE */
-export async function admit(ctx: WriteContext, { body, headers }: RequestInput): Promise<void> {
+export async function requireUsable(ctx: WriteContext, { body, headers }: RequestInput): Promise<void> {
   const product = productFor(ctx.operation, body, ctx.target)
   if (product !== undefined) await requireProduct(ctx.store, product)
   await requireControllerUp(ctx, ctx.operation, body, ctx.target)

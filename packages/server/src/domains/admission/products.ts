@@ -40,7 +40,7 @@ const users: readonly Resource[] = contract
   .filter(({ gate, derived }) => gate?.keepsProductEnabled === true && derived !== true)
 
 /** As a text (`3 VPCs`); undefined if nothing prevents disabling the product. */
-export async function usersOf(store: Reader, product: ProductName): Promise<string | undefined> {
+export async function usersOfProduct(store: Reader, product: ProductName): Promise<string | undefined> {
   const found: string[] = []
   for (const resource of users.filter(({ gate }) => gate?.product === product)) {
     const count = await store.count(resource)

@@ -169,12 +169,12 @@ export async function requireClaim(store: Reader, attachmentExtId: string): Prom
 }
 
 /** @throws ApiError when another task has detached it */
-export async function requireMade(store: Reader, attachment: Attachment): Promise<void> {
+export async function requireAttached(store: Reader, attachment: Attachment): Promise<void> {
   if ((await store.get(VolumeGroupAttachment, attachment.extId)) === undefined) throw takenBack()
 }
 
 const takenBack = (): ApiError =>
-  new ApiError('CONFLICT', { fault: 'The attachment was taken back while the task waited.' })
+  new ApiError('CONFLICT', { fault: 'The attachment was withdrawn while the task waited.' })
 
 export async function drop(store: Transaction, attachment: Attachment): Promise<void> {
   await store.remove(VolumeGroupAttachment, attachment.extId)

@@ -15,7 +15,7 @@ export type Point = Row & { readonly volumeGroupExtId: string; readonly disks: r
 
 export const keptHours = 24
 
-export const pointsOf = async (store: Reader, volumeGroupExtId: string): Promise<Point[]> =>
+export const recoveryPointsOf = async (store: Reader, volumeGroupExtId: string): Promise<Point[]> =>
   (await store.findWhere(VolumeGroupRecoveryPoint, { volumeGroupExtId })) as Point[]
 
 export const pointOf = async (store: Reader, extId: string): Promise<Point | undefined> =>

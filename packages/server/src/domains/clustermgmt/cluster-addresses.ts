@@ -10,7 +10,7 @@ const own = ['externalAddress', 'externalDataServiceIp'] as const
 
 type Network = NonNullable<BodyOf<typeof Cluster>['network']>
 
-export const addressFaults = (given: Network): ApiError[] => [
+export const clusterAddressFaults = (given: Network): ApiError[] => [
   ...own
     .filter((name) => given[name] !== undefined && given[name].ipv4 === undefined)
     .map((name) => invalid(`network/${name}/ipv4`, 'is required')),

@@ -2,7 +2,7 @@
 
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { taskAbout } from '../context.ts'
-import { lockOf } from '../scheduling/switch-bridges.ts'
+import { lockOfSwitches } from '../scheduling/switch-bridges.ts'
 
 interface Named {
   readonly extId: string
@@ -14,5 +14,5 @@ export const clusterTask = (operation: string, cluster: Named) => taskAbout(oper
 /** Waits for tasks that change the cluster, its switches or its hosts, and lets later ones wait. */
 export const topologyTask = (operation: string, cluster: Named) => ({
   ...clusterTask(operation, cluster),
-  locks: [cluster.extId, lockOf(cluster.extId)],
+  locks: [cluster.extId, lockOfSwitches(cluster.extId)],
 })

@@ -91,7 +91,7 @@ export const updateCluster = defineTask<Update>({
 })
 
 /** Decrypts secrets. An empty list of name servers or subnets becomes `null`. */
-export function changeOf(secrets: SecretReader, clusterExtId: string, body: Body): SettingsChange {
+export function settingsChangeOf(secrets: SecretReader, clusterExtId: string, body: Body): SettingsChange {
   const opened = openSecrets(secrets, 'Cluster', clusterExtId, body)
   const { nameServerIpList, ntpServerIpList, ntpServerConfigList, smtpServer, nfsSubnetWhitelist, ...network } =
     opened.network ?? {}

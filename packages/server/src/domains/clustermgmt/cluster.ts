@@ -12,14 +12,14 @@ import { inefficientVms } from '../statistics/vm-efficiency.ts'
 import { storageHostsOf } from '../storage-space/capacity.ts'
 import { AlertNotice, ClosedAlert, OpenAlert } from './alerts/alert.ts'
 import { alertSchedules } from './alerts/watch.ts'
-import { addressFaults, requireFreeAddresses } from './cluster-addresses.ts'
+import { clusterAddressFaults, requireFreeAddresses } from './cluster-addresses.ts'
 import { startAssociation, updateAssociations } from './cluster-categories.ts'
 import { createCluster, startCreation } from './cluster-life/create.ts'
 import { destroyCluster, startDestruction } from './cluster-life/destroy.ts'
-import { creationFaults } from './cluster-life/new-cluster.ts'
+import { newClusterFaults } from './cluster-life/new-cluster.ts'
 import { configBodyFaults, configFaults, copiesFor, requireFreeName } from './cluster-rules.ts'
 import { clusterTask } from './cluster-task.ts'
-import { changeOf, copyData, updateCluster } from './cluster-update.ts'
+import { copyData, settingsChangeOf, updateCluster } from './cluster-update.ts'
 import { withState } from './cluster-view.ts'
 import { derivedList } from './derived-list.ts'
 import { keepSecrets, missingParts, settingsFaults, withSettingDefaults } from './settings-rules.ts'
@@ -55,7 +55,11 @@ export const cluster = implement(
       requireReachable(ctx, stored)
       // A second update with the same ETag gets 412 even before this task ends.
       await ctx.store.touch(Cluster, stored.extId)
-      const input = { clusterExtId: stored.extId, body: given, change: changeOf(ctx.secrets, stored.extId, given) }
+      const input = {
+        clusterExtId: stored.extId,
+        body: given,
+        change: settingsChangeOf(ctx.secrets, stored.extId, given),
+      }
       return ctx.startTask(updateCluster, input, clusterTask('Update Cluster', next))
     },
 
@@ -66,7 +70,7 @@ export const cluster = implement(
   {
     rules: {
       createCluster: ({ body }) => [
-        ...creationFaults(body),
+        ...newClusterFaults(body),
         ...missingParts(body.network ?? {}, 'network/'),
         ...settingsBodyFaults(body),
       ],
@@ -109,7 +113,7 @@ const bodyFaults = (body: Body): ApiError[] => [
 
 const settingsBodyFaults = ({ network = {}, config = {} }: Body): ApiError[] => [
   ...settingsFaults(network, 'network/'),
-  ...addressFaults(network),
+  ...clusterAddressFaults(network),
   ...configBodyFaults(config),
 ]
 

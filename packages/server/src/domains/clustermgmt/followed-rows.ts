@@ -31,9 +31,9 @@ export function writesOf<R extends AnyResource, Entry>(
 ): Write[] {
   const byKey = new Map(rows.map((row) => [keyOf(row), row]))
   const present = new Set(actual.map(keyOf))
-  const gone = rows.filter((row) => !present.has(keyOf(row)))
+  const obsolete = rows.filter((row) => !present.has(keyOf(row)))
   return [
-    ...gone.map(
+    ...obsolete.map(
       ({ extId }): Write =>
         (store) =>
           store.remove(kind, extId),

@@ -86,8 +86,8 @@ const onHost = <T extends { readonly hostExtId: string }>(items: readonly T[], h
 function freeCards(cards: readonly SharedGpu[], sharing: readonly Share[]): number {
   let free = 0
   for (const [hostExtId, installed] of grouped(cards, (card) => card.hostExtId)) {
-    const known = new Set(installed.flatMap(({ types }) => types.map(({ deviceId }) => deviceId)))
-    const held = onHost(sharing, hostExtId).flatMap(({ typeId }) => (known.has(typeId) ? typeId : []))
+    const installedTypes = new Set(installed.flatMap(({ types }) => types.map(({ deviceId }) => deviceId)))
+    const held = onHost(sharing, hostExtId).flatMap(({ typeId }) => (installedTypes.has(typeId) ? typeId : []))
     let needed = 0
     while (!canCarry(installed.slice(0, needed), held)) needed++
     free += installed.length - needed

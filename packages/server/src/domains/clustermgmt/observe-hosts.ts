@@ -18,7 +18,7 @@ export const observeHosts: Schedule = {
     const news = reachable.filter((host) => changesOf(host, hardware.conditionOf(host.extId)) !== undefined)
     if (news.length === 0) return
     await store.transaction(async (transaction) => {
-      // Read again: a task may have written the state of the host meanwhile.
+      // Read again: a task may have written the state of the host since the first read.
       for (const host of await transaction.getMany(
         Host,
         news.map(({ extId }) => extId),

@@ -46,7 +46,7 @@ async function unitsOf({ store }: ReadContext, { extId, tenantId }: Cluster): Pr
       clusterExtId: extId,
       ...(tenantId && { tenantId }),
       id: Math.min(...nodes.map(({ svmId }) => svmId)),
-      // No member of the list names a block of today; the layout of the block tells.
+      // The list names no model of the simulated blocks, so the layout of the block decides.
       model: 'USELAYOUT',
       ...(first.blockModel && { modelName: first.blockModel }),
       ...(first.blockSerial && { serial: first.blockSerial }),

@@ -146,7 +146,7 @@ export async function startUnmount(
   return ctx.startTask(unmountContainer, { clusterExtId, datastores }, options)
 }
 
-/** External VMs with files in the container that are registered through this datastore, or nobody knows through which. */
+/** External VMs with files in the container that are registered through this datastore, or through an unknown one. */
 export async function vmsThrough(
   { store, drivers }: { readonly store: Reader; readonly drivers: Pick<Drivers, 'externalHypervisor'> },
   clusterExtId: string,

@@ -120,7 +120,7 @@ class PolicyAccess implements AccessControl {
     const name = nameOf(caller)
     const cached = this.#identities.get(name)
     if (cached !== undefined) return cached
-    const begun = this.#changes
+    const changesAtStart = this.#changes
     this.#grants ??= loadGrants(this.#store).catch((error) => {
       this.#grants = undefined
       throw error
@@ -130,7 +130,7 @@ class PolicyAccess implements AccessControl {
       scopes: new Map(),
       reasons: new Map(),
     }
-    if (begun === this.#changes) this.#identities.set(name, identity)
+    if (changesAtStart === this.#changes) this.#identities.set(name, identity)
     return identity
   }
 

@@ -11,7 +11,7 @@ import { normalForm } from './directory/distinguished-name.ts'
 import { userGroupIds } from './directory/memberships.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
 import { bareName } from './directory/sign-in.ts'
-import { denied, Giver, requireNothingLacks } from './escalation.ts'
+import { denied, Giver, refuseIfLacking } from './escalation.ts'
 import { mayMatchIdentity } from './filters/identity-filter.ts'
 import { type Grant, grantsTo, userFacts } from './grants.ts'
 
@@ -49,7 +49,7 @@ export async function requireAccountCovered(ctx: WriteContext, account: Account,
   const facts = userFacts(account)
   const lacks = (grants: readonly Grant[]): readonly string[] => giver.lacksOf(grants, ownerOf(ctx, account))
   const to = ` on "${account.username}"`
-  if (account.userType !== 'LDAP') return requireNothingLacks(ctx, lacks(grantsTo(giver.grants, facts)), to)
+  if (account.userType !== 'LDAP') return refuseIfLacking(ctx, lacks(grantsTo(giver.grants, facts)), to)
   // `reportedGroups` queried the directory only if this list is not empty.
   if (lacks(await possibleGrants(ctx, giver, account)).length === 0) return
   if (report === undefined)
@@ -58,7 +58,7 @@ export async function requireAccountCovered(ctx: WriteContext, account: Account,
     throw denied(ctx, `${to}: its directory does not answer (${report.cause}), so what its groups hold is not known`)
   }
   const groups = await userGroupIds(ctx.store, { extId: account.idpId ?? '' }, report)
-  requireNothingLacks(ctx, lacks(grantsTo(giver.grants, { ...facts, groups: new Set(groups) })), to)
+  refuseIfLacking(ctx, lacks(grantsTo(giver.grants, { ...facts, groups: new Set(groups) })), to)
 }
 
 async function possibleGrants({ store }: ReadContext, { grants }: Giver, account: Account): Promise<readonly Grant[]> {

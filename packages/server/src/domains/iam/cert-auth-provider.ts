@@ -101,9 +101,11 @@ function revocationOf({ certRevocationInfo, ...form }: Form) {
 
 function formFaults(form: Form): ApiError[] {
   const faults: ApiError[] = []
-  const twice = revocationParts.filter((name) => form.certRevocationInfo !== undefined && form[name] !== undefined)
-  if (twice.length > 0)
-    faults.push(invalid('certRevocationInfo', `cannot be combined with ${twice.join(', ')}: send only one of them.`))
+  const duplicates = revocationParts.filter((name) => form.certRevocationInfo !== undefined && form[name] !== undefined)
+  if (duplicates.length > 0)
+    faults.push(
+      invalid('certRevocationInfo', `cannot be combined with ${duplicates.join(', ')}: send only one of them.`),
+    )
   const { isCrlEnabled, crlDps = [] } = revocationOf(form)
   if (isCrlEnabled && crlDps.length === 0)
     faults.push(

@@ -138,14 +138,14 @@ export async function requireRoleCovered(
   const added = operationNames(operations)
   const missing = giver.operationsNotHeld(added)
   if (missing.length > 0) throw denied(ctx, ` with operations that it does not hold itself: ${listed(missing)}`)
-  requireNothingLacks(ctx, giver.lacksOf(await giftsOf(added)))
+  refuseIfLacking(ctx, giver.lacksOf(await giftsOf(added)))
 }
 
 export async function requireCovered(ctx: ReadContext, gift: Gift): Promise<void> {
-  requireNothingLacks(ctx, (await Giver.of(ctx)).lacksOf([gift]))
+  refuseIfLacking(ctx, (await Giver.of(ctx)).lacksOf([gift]))
 }
 
-export function requireNothingLacks(ctx: ReadContext, lacks: readonly string[], to = ''): void {
+export function refuseIfLacking(ctx: ReadContext, lacks: readonly string[], to = ''): void {
   if (lacks.length > 0) throw denied(ctx, `${to}, because it does not hold itself what this gives: ${listed(lacks)}`)
 }
 

@@ -11,7 +11,14 @@ import { implement, type ReadContext, type Schedule, type ScheduleContext, type 
 import { authorship } from './authorship.ts'
 import { requireUnused } from './providers.ts'
 import { ServiceKey } from './records.ts'
-import { type MetadataFields, type Read, readSource, readUrl, type Sources, sourceNames } from './saml/source.ts'
+import {
+  type MetadataFields,
+  type Read,
+  readMetadataSource,
+  readUrl,
+  type Sources,
+  sourceNames,
+} from './saml/source.ts'
 import { spMetadata } from './saml/sp-metadata.ts'
 
 const daySeconds = 24 * 3600
@@ -66,14 +73,16 @@ export const samlIdentityProvider = implement(
   {
     rules: { createSamlIdentityProvider: ({ body }) => sourceFaults(body) },
     prepare: {
-      createSamlIdentityProvider: (ctx, { body }) => readSource(body, where(ctx)),
+      createSamlIdentityProvider: (ctx, { body }) => readMetadataSource(body, where(ctx)),
       async updateSamlIdentityProviderById(ctx, { path, body }) {
         const stored = await ctx.store.get(SamlIdentityProvider, path.extId)
         if (stored === undefined) return undefined
         const changed = changedSources(body, stored)
         if (changed.length === 0) return undefined
         const faults = sourceFaults(Object.fromEntries(changed.map((name) => [name, body[name]])))
-        return faults[0] === undefined ? readSource(pickSource(body, changed), where(ctx)) : { fault: faults[0] }
+        return faults[0] === undefined
+          ? readMetadataSource(pickSource(body, changed), where(ctx))
+          : { fault: faults[0] }
       },
     },
     present: [[SamlIdentityProvider, async (ctx, providers) => providers.map((one) => presented(ctx, one))]],

@@ -8,7 +8,7 @@ import { implement, type ReadContext, type WriteContext } from '../context.ts'
 import { authorship } from './authorship.ts'
 import { firstValue, normalForm } from './directory/distinguished-name.ts'
 import { ifItAnswers, serverOf } from './directory/server.ts'
-import { Giver, requireNothingLacks } from './escalation.ts'
+import { Giver, refuseIfLacking } from './escalation.ts'
 import { excludesGroup, type IdentityFilter, requiresGroup } from './filters/identity-filter.ts'
 import { providerType, unknownProvider } from './providers.ts'
 
@@ -26,7 +26,7 @@ export const userGroup = implement(
       if (provider === undefined) throw unknownProvider(body.groupType, body.idpId)
       if (provider !== body.groupType)
         ctx.warn(
-          `The provider ${body.idpId} is of type ${provider}: nobody will belong to this ${body.groupType} group.`,
+          `The provider ${body.idpId} is of type ${provider}: no user will belong to this ${body.groupType} group.`,
         )
       const looked = prepared as Looked
       if (looked !== undefined && 'cause' in looked)
@@ -65,7 +65,7 @@ async function requireMembershipCovered(
 ): Promise<void> {
   const giver = await Giver.of(ctx)
   const gifts = giver.grants.filter((grant) => grant.identities.some(matches))
-  requireNothingLacks(ctx, giver.lacksOf(gifts), ' on a group that policies speak of')
+  refuseIfLacking(ctx, giver.lacksOf(gifts), ' on a group that policies speak of')
 }
 
 /** Policies use its id, name or distinguished name. */

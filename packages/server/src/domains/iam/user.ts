@@ -81,7 +81,7 @@ export const user = implement(
       if (body.username.toLowerCase() !== caller.name.toLowerCase()) {
         throw new ApiError('ACCESS_DENIED', {
           operation: ctx.operation.iamOperation,
-          reason: ' on the account of somebody else',
+          reason: ' on the account of another user',
         })
       }
       if (caller.type !== 'LOCAL') throw invalid('username', 'only a local user has a password here.')

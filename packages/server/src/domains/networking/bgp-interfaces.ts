@@ -4,7 +4,7 @@ import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { type Address, type Family, readAddress, textOf, type WireAddress } from '../../core/ip-address.ts'
 import type { Transaction } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
-import { addressOf, type Lease, leaseAddress, leasesOf, release, textOfLease } from '../addressing/leases.ts'
+import { addressOfLease, type Lease, leaseAddress, leasesOf, release, textOfLease } from '../addressing/leases.ts'
 import type { WriteContext } from '../context.ts'
 import type { SessionEntity } from './bgp-view.ts'
 import type { GatewayEntity } from './gateway/entity.ts'
@@ -22,7 +22,7 @@ export async function interfaceFor(
   const present = (await leasesOf(ctx.store, gateway.extId)).filter(({ subnetExtId }) => subnetExtId === uplink.extId)
   const text = textOf(requested)
   const own = present.find((lease) => (text === undefined ? lease.family === family : textOfLease(lease) === text))
-  if (own !== undefined) return addressOf(own)
+  if (own !== undefined) return addressOfLease(own)
   const terms = { kind: 'GATEWAY_INTERFACE', holder: gateway.extId, family, attributePath } as const
   const address = requested && (readAddress(requested) as Address)
   return leaseAddress(ctx, uplink, address === undefined ? terms : { ...terms, address })

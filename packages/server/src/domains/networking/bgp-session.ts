@@ -14,7 +14,7 @@ import { type SessionEntity, viewOf } from './bgp-view.ts'
 import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
 import { type GatewayEntity, localBgpOf, remoteBgpOf, vpcOf } from './gateway/entity.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
-import { fault, hostFaults } from './ip-config.ts'
+import { hostFaults, invalidField } from './ip-config.ts'
 import { prefixOfSubnet, readSubnet, writeSubnetAsGiven } from './ip-subnet.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
 import { reachOf } from './route-nexthop.ts'
@@ -100,7 +100,9 @@ function sessionFaults(body: SessionBody): readonly ApiError[] {
     if (!('first' in prefix)) faults.push(...prefix)
   }
   if (listed !== undefined && body.shouldAdvertiseAllExternallyRoutablePrefixes === true)
-    faults.push(fault('shouldAdvertiseAllExternallyRoutablePrefixes', 'expected false, because prefixes are listed'))
+    faults.push(
+      invalidField('shouldAdvertiseAllExternallyRoutablePrefixes', 'expected false, because prefixes are listed'),
+    )
   return faults
 }
 
@@ -111,22 +113,31 @@ async function referencesOf(ctx: WriteContext, body: SessionBody): Promise<Sessi
   for (const gateway of [local, remote]) refuseWhileChanging('Gateway', gateway)
   const [own, other] = [localBgpOf(local), remoteBgpOf(remote)]
   refuseAll([
-    ...(own === undefined ? [fault('localGatewayReference', 'expected a local gateway with a BGP service')] : []),
-    ...(other === undefined ? [fault('remoteGatewayReference', 'expected a remote gateway with a BGP service')] : []),
+    ...(own === undefined
+      ? [invalidField('localGatewayReference', 'expected a local gateway with a BGP service')]
+      : []),
+    ...(other === undefined
+      ? [invalidField('remoteGatewayReference', 'expected a remote gateway with a BGP service')]
+      : []),
     ...(own !== undefined && own.asn === other?.asn
-      ? [fault('remoteGatewayReference', `expected another AS number than ${own.asn}, that of the local gateway`)]
+      ? [
+          invalidField(
+            'remoteGatewayReference',
+            `expected another AS number than ${own.asn}, that of the local gateway`,
+          ),
+        ]
       : []),
   ])
   const peer = readAddress(other!.address) as Address
   const requested = body.localGatewayInterfaceIpAddress && (readAddress(body.localGatewayInterfaceIpAddress) as Address)
   if (requested !== undefined && requested.family !== peer.family)
-    throw fault('localGatewayInterfaceIpAddress', 'expected an address of the family of the remote gateway')
+    throw invalidField('localGatewayInterfaceIpAddress', 'expected an address of the family of the remote gateway')
   const vpc = (await ctx.store.get(Vpc, vpcOf(local) as string)) as VpcEntity
   refuseDuringCreationOrDeletion('VPC', vpc)
   const uplink = (await reachOf(ctx.store, vpc)).external.find(({ isNatEnabled }) => isNatEnabled !== true)
   if (uplink !== undefined) return { local, peer, vpc, uplink }
   const expected = `expected a gateway of a VPC with an external subnet without NAT; ${vpc.name} has none`
-  throw fault('localGatewayReference', expected)
+  throw invalidField('localGatewayReference', expected)
 }
 
 function foreignPrefixes(
@@ -138,6 +149,6 @@ function foreignPrefixes(
     const prefix = formatPrefix(prefixOfSubnet(each))
     const path = `externallyRoutablePrefixesToAdvertise[${index}]`
     const expected = `expected an externally routable prefix of the VPC ${name}, found ${prefix}`
-    return own.has(prefix) ? [] : [fault(path, expected)]
+    return own.has(prefix) ? [] : [invalidField(path, expected)]
   })
 }

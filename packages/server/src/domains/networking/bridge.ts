@@ -6,9 +6,9 @@ import { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import { ApiError } from '../../core/api-error.ts'
 import type { BridgeView } from '../../drivers/host-networking.ts'
 import { DriverError, defineTask, implement, mayRefer, type StepContext, type WriteContext } from '../context.ts'
-import { lockOf } from '../scheduling/switch-bridges.ts'
-import { fault } from './ip-config.ts'
-import { metadataOf, ownedBy } from './metadata.ts'
+import { lockOfSwitches } from '../scheduling/switch-bridges.ts'
+import { invalidField } from './ip-config.ts'
+import { metadataOf, ownerMetadata } from './metadata.ts'
 import { refuseFurtherSwitch } from './virtual-switch/index.ts'
 import type { SwitchEntity, SwitchHost } from './virtual-switch/rules.ts'
 
@@ -25,7 +25,7 @@ interface Migration {
 const migrate = defineTask<Migration>({
   name: 'networking.migrate-bridge',
   steps: [
-    { name: 'find bridge', progress: 10, run: found },
+    { name: 'find bridge', progress: 10, run: validBridges },
     {
       name: 'take bridge over',
       progress: 95,
@@ -57,7 +57,7 @@ const migrate = defineTask<Migration>({
 const bridgesIn = (ctx: Pick<StepContext, 'outputs'>) => (ctx.outputs['find bridge'] ?? []) as readonly BridgeView[]
 
 /** @throws ApiError for an unknown cluster or bridge, and for a bridge that a virtual switch has */
-async function found(ctx: StepContext, migration: Migration): Promise<readonly BridgeView[]> {
+async function validBridges(ctx: StepContext, migration: Migration): Promise<readonly BridgeView[]> {
   const { name, clusterExtId, isKnown, bridgeName } = migration
   const missing = (referencedKind: string, referencedExtId: string): ApiError =>
     new ApiError('NETWORKING_REFERENCE_NOT_FOUND', {
@@ -139,7 +139,7 @@ export const bridge = implement(
       const row = {
         tenantId: ctx.tenantId,
         ...(description === undefined ? {} : { description }),
-        metadata: metadataOf(body.metadata, ownedBy(ctx.caller)),
+        metadata: metadataOf(body.metadata, ownerMetadata(ctx.caller)),
       }
       const task = await ctx.startTask(
         migrate,
@@ -152,7 +152,7 @@ export const bridge = implement(
             ...(isKnown ? [{ extId: clusterExtId, name: cluster.name, rel: Cluster.rel }] : []),
           ],
           ...(isKnown ? { clusterExtIds: [clusterExtId] } : {}),
-          locks: [extId, lockOf(clusterExtId)],
+          locks: [extId, lockOfSwitches(clusterExtId)],
         },
       )
       return { ...task, created: extId }
@@ -162,10 +162,12 @@ export const bridge = implement(
     rules: {
       migrateBridge: ({ body: { clusterReference }, headers: { clusterId } }) => {
         if (clusterReference === undefined && clusterId === undefined)
-          return [fault('clusterReference', 'is required, here or as the header X-Cluster-Id')]
+          return [invalidField('clusterReference', 'is required, here or as the header X-Cluster-Id')]
         const isContradicted =
           clusterReference !== undefined && clusterId !== undefined && clusterReference !== clusterId
-        return isContradicted ? [fault('X-Cluster-Id', `expected the cluster of the body, ${clusterReference}`)] : []
+        return isContradicted
+          ? [invalidField('X-Cluster-Id', `expected the cluster of the body, ${clusterReference}`)]
+          : []
       },
     },
     tasks: [migrate],

@@ -12,7 +12,7 @@ export async function agentHosts(store: Reader): Promise<EntityOf<typeof Host>[]
   return (await store.find(Host)).filter(({ hypervisor }) => hypervisor?.type === 'AHV')
 }
 
-export function programOf({
+export function controllerProgram({
   extId,
   defaultVlanStack,
   vpcGlobalConfig,
@@ -31,7 +31,7 @@ export const controllerPhases: readonly Phase<ControllerEntity>[] = [
     create: ['deploy services', 40, [20, 70]],
     update: ['configure services', 100, [2, 8]],
     delete: ['remove services', 100, [5, 20]],
-    program: (ctx, controller) => ctx.drivers.networkFabric.deployController(programOf(controller)),
+    program: (ctx, controller) => ctx.drivers.networkFabric.deployController(controllerProgram(controller)),
     remove: (ctx, { extId }) => ctx.drivers.networkFabric.removeController(extId),
   },
   {

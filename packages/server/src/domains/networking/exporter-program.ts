@@ -53,7 +53,7 @@ async function follow({ store, drivers }: ScheduleContext, exporter: ExporterEnt
   if (exportScopes.length < exporter.exportScopes.length)
     await store.transaction(async (transaction) => {
       const present = await transaction.get(IpfixExporter, exporter.extId)
-      // A task that began meanwhile is followed again at its end.
+      // If a task has begun since, the exporter is programmed again at the end of that task.
       if (present?.change === undefined && present !== undefined)
         await transaction.update(IpfixExporter, exporter.extId, { exportScopes })
     })

@@ -14,13 +14,13 @@ import { ApiError } from '../../core/api-error.ts'
 import { type Family, textOf, writeAddress, writeAsGiven } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import type { FloatingIpEntity } from '../addressing/floating-ips.ts'
-import { addressOf, leasesOf, textOfLease } from '../addressing/leases.ts'
+import { addressOfLease, leasesOf, textOfLease } from '../addressing/leases.ts'
 import { mayRefer, type WriteContext } from '../context.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
 import { refusal } from './in-use.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 import type { BalancerEntity } from './load-balancer-rules.ts'
 
 export type FloatingIpBody = BodyOf<typeof FloatingIp>
@@ -49,16 +49,18 @@ export function requestedBy(body: FloatingIpBody, stored?: FloatingIpEntity): Re
   if (given !== undefined && !isSame(given, stored?.association as Association | undefined)) {
     const faults = targets
       .filter((name) => given[name] !== body[name])
-      .map((name) => fault(name, `expected ${given[name] ?? 'none'}, as in the association, found ${body[name]}`))
+      .map((name) =>
+        invalidField(name, `expected ${given[name] ?? 'none'}, as in the association, found ${body[name]}`),
+      )
     return { association: given, vpcReference, faults }
   }
   const [target, other] = targets
-  if (other !== undefined) return { faults: [fault(target!, `expected it alone, found ${other} as well`)] }
+  if (other !== undefined) return { faults: [invalidField(target!, `expected it alone, found ${other} as well`)] }
   if (target !== undefined) return { association: { [target]: body[target] }, vpcReference, faults: [] }
   const isKept = [given, body.vmNicReference, body.loadBalancerSessionReference].some((value) => value !== undefined)
   if (isKept) return { association: stored?.association, vpcReference, faults: [] }
   const alone = 'expected beside a NIC or an association: a VPC alone has no private address'
-  return { faults: vpcReference === undefined ? [] : [fault('vpcReference', alone)] }
+  return { faults: vpcReference === undefined ? [] : [invalidField('vpcReference', alone)] }
 }
 
 const isSame = (a: Association, b: Association = {}): boolean =>
@@ -76,7 +78,7 @@ export interface Target {
 }
 
 /** @throws ApiError 404 for a NIC or session that the caller cannot see, 400 for a NIC of another VPC than the named one */
-export async function targetOf(
+export async function associationTarget(
   ctx: WriteContext,
   { association, vpcReference }: Requested,
   name: string,
@@ -86,7 +88,7 @@ export async function targetOf(
   const notFound = (referencedKind: string, referencedExtId: string): ApiError =>
     referenceNotFound(ctx.operation.verb, name, referencedKind, referencedExtId)
   if (vmNicReference !== undefined && loadBalancerSessionReference !== undefined)
-    throw fault('association', 'expected either a NIC or a load balancer session, found both')
+    throw invalidField('association', 'expected either a NIC or a load balancer session, found both')
   const session =
     loadBalancerSessionReference && (await ctx.store.get(LoadBalancerSession, loadBalancerSessionReference))
   if (loadBalancerSessionReference !== undefined && !session)
@@ -98,7 +100,7 @@ export async function targetOf(
   if ((nic || session) && vpcExtId !== undefined && !(await mayRefer(ctx, Vpc, await ctx.store.get(Vpc, vpcExtId))))
     throw notFound('VPC', vpcExtId)
   if (vpcReference !== undefined && vpcReference !== vpcExtId) {
-    throw fault('vpcReference', `expected ${vpcExtId ?? 'none'}, as in the association, found ${vpcReference}`)
+    throw invalidField('vpcReference', `expected ${vpcExtId ?? 'none'}, as in the association, found ${vpcReference}`)
   }
   return { association, vpcExtId, ...(nic && { nic }), ...(session && { session }) }
 }
@@ -122,7 +124,7 @@ export async function associationWith(ctx: WriteContext, target: Target, externa
   const privateIp = await privateIpOf(ctx, target, family)
   const text = textOf(privateIp)
   if ((family === 'IPV4') !== (privateIp?.ipv4 !== undefined)) {
-    throw fault(
+    throw invalidField(
       'association/privateIp',
       `expected an address of the family ${family}, as the floating IP has, found ${text}`,
     )
@@ -164,7 +166,7 @@ async function privateIpOf(ctx: WriteContext, { association, nic, session }: Tar
   if (nic === undefined) return requested
   const own = (await leasesOf(ctx.store, nic.nicExtId)).filter((lease) => lease.family === family)
   const primary = own.find(({ kind }) => kind === 'ASSIGNED')
-  const shown = requested ?? (primary && writeAddress(addressOf(primary)))
+  const shown = requested ?? (primary && writeAddress(addressOfLease(primary)))
   if (own.some((lease) => textOfLease(lease) === textOf(shown))) return shown
   throw refusal(`The NIC ${vmNicReference} does not have the address ${textOf(shown) ?? `of the family ${family}`}.`)
 }

@@ -22,14 +22,14 @@ import { rowsOf } from '../invariants/rule.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import {
+  associationTarget,
   associationWith,
   type FloatingIpBody,
   referenceNotFound,
   requestedBy,
   type Target,
-  targetOf,
 } from './floating-ip-association.ts'
-import { fault, hostFaults } from './ip-config.ts'
+import { hostFaults, invalidField } from './ip-config.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
 
 /** Per VPC. Source: behaviour networking.md 3.5. */
@@ -63,11 +63,11 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpRefere
     const hasNat = external.isNatEnabled === true && external.change?.isNatEnabled !== false
     const isExternal = external.isExternal === true && hasNat
     refuseAll([
-      ...(isExternal ? [] : [fault('externalSubnetReference', 'expected an external subnet with NAT')]),
+      ...(isExternal ? [] : [invalidField('externalSubnetReference', 'expected an external subnet with NAT')]),
       ...requested.faults,
     ])
     await requireClusterReachable(ctx, external.clusterReference)
-    return { external, target: await targetOf(ctx, requested, body.name) }
+    return { external, target: await associationTarget(ctx, requested, body.name) }
   },
   async configure(ctx, { references: { external, target }, entity, stored }) {
     const given = (stored ?? entity).floatingIp

@@ -30,7 +30,7 @@ export function inUse(kind: string, name: string, users: readonly string[]): Api
 }
 
 /** Queries each kind separately, so that many rows of one kind do not hide those of another. */
-export async function usersOf(
+export async function visibleReferrers(
   { store }: Pick<Asking, 'store'>,
   kind: string,
   extId: string,
@@ -71,5 +71,5 @@ export async function shownUsers(ctx: Omit<Asking, 'kinds'>, users: readonly Use
 }
 
 /** The entity in the text of an error. */
-export const shownAs = async (ctx: Omit<Asking, 'kinds'>, kind: AnyResource, entity: User['entity']) =>
+export const nameFor = async (ctx: Omit<Asking, 'kinds'>, kind: AnyResource, entity: User['entity']) =>
   (await mayRefer(ctx, kind, entity)) ? `${titleOf(kind)} ${entity?.name}` : `${titleOf(kind)} that you may not see`

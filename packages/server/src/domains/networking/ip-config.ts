@@ -7,7 +7,7 @@ import {
   type Family,
   formatAddress,
   formatPrefix,
-  holds,
+  isInRange,
   notAHost,
   overlap,
   type Prefix,
@@ -26,12 +26,12 @@ type DhcpOptions = NonNullable<SubnetEntity['dhcpOptions']>
 
 const prefixLengths: Readonly<Record<Family, readonly [number, number]>> = { IPV4: [4, 30], IPV6: [8, 126] }
 
-export const fault = (attributePath: string, text: string): ApiError =>
+export const invalidField = (attributePath: string, text: string): ApiError =>
   new ApiError('NETWORKING_INVALID_ARGUMENT', { attributePath, fault: text })
 
 /** @param needsGateway true for overlay and external subnets, which have a router */
 export function ipConfigFaults(config: IpConfig, path: string, needsGateway: boolean): ApiError[] {
-  if (config.ipv4 === undefined && config.ipv6 === undefined) return [fault(path, 'expected ipv4, ipv6 or both')]
+  if (config.ipv4 === undefined && config.ipv6 === undefined) return [invalidField(path, 'expected ipv4, ipv6 or both')]
   return [
     ...(config.ipv4 === undefined ? [] : familyFaults('IPV4', config.ipv4, `${path}/ipv4`, needsGateway)),
     ...(config.ipv6 === undefined ? [] : familyFaults('IPV6', config.ipv6, `${path}/ipv6`, needsGateway)),
@@ -44,10 +44,10 @@ function familyFaults(family: Family, config: FamilyConfig, path: string, needsG
   const gateway = readHost(family, config.defaultGatewayIp, prefix, `${path}/defaultGatewayIp`, faults)
   const server = readHost(family, config.dhcpServerAddress, prefix, `${path}/dhcpServerAddress`, faults)
   if (needsGateway && config.defaultGatewayIp === undefined) {
-    faults.push(fault(`${path}/defaultGatewayIp`, 'is required for an overlay or external subnet'))
+    faults.push(invalidField(`${path}/defaultGatewayIp`, 'is required for an overlay or external subnet'))
   }
   if (gateway !== undefined && gateway === server) {
-    faults.push(fault(`${path}/dhcpServerAddress`, 'expected another address than the gateway'))
+    faults.push(invalidField(`${path}/dhcpServerAddress`, 'expected another address than the gateway'))
   }
   const pools = (config.poolList ?? []).flatMap((pool, index) => {
     const range = readPool(family, pool, prefix, `${path}/poolList[${index}]`, faults)
@@ -57,7 +57,7 @@ function familyFaults(family: Family, config: FamilyConfig, path: string, needsG
   let widest = pools[0]
   for (const pool of pools.slice(1)) {
     if (widest !== undefined && overlap(widest, pool)) {
-      faults.push(fault(`${path}/poolList[${pool.index}]`, `overlaps poolList[${widest.index}]`))
+      faults.push(invalidField(`${path}/poolList[${pool.index}]`, `overlaps poolList[${widest.index}]`))
     }
     if (widest === undefined || pool.last > widest.last) widest = pool
   }
@@ -73,12 +73,15 @@ function readPrefix(
   const [least, most] = prefixLengths[family]
   const prefixLength = prefixLengthOf(family, given)
   const isLength = prefixLength >= least && prefixLength <= most
-  if (!isLength) faults.push(fault(`${path}/prefixLength`, `expected ${least} to ${most}, found ${prefixLength}`))
+  if (!isLength)
+    faults.push(invalidField(`${path}/prefixLength`, `expected ${least} to ${most}, found ${prefixLength}`))
   const address = readText(family, given.ip.value, `${path}/ip/value`, faults)
   if (address === undefined || !isLength) return undefined
   const prefix = prefixOf(address, prefixLength)
   if (prefix.first !== address.value) {
-    faults.push(fault(`${path}/ip/value`, `expected no host bits: ${formatPrefix(prefix)}, found ${given.ip.value}`))
+    faults.push(
+      invalidField(`${path}/ip/value`, `expected no host bits: ${formatPrefix(prefix)}, found ${given.ip.value}`),
+    )
   }
   return prefix
 }
@@ -95,11 +98,11 @@ function readHost(
   const address = readText(family, given.value, `${path}/value`, faults)
   if (address === undefined || prefix === undefined) return address?.value
   const reason = notAHost(address)
-  if (reason !== undefined) faults.push(fault(path, reason))
-  else if (!holds(prefix, address.value)) {
-    faults.push(fault(path, `expected an address inside ${formatPrefix(prefix)}, found ${given.value}`))
-  } else if (!holds(hostsOf(prefix), address.value)) {
-    faults.push(fault(path, `${given.value} is the network or broadcast address of ${formatPrefix(prefix)}`))
+  if (reason !== undefined) faults.push(invalidField(path, reason))
+  else if (!isInRange(prefix, address.value)) {
+    faults.push(invalidField(path, `expected an address inside ${formatPrefix(prefix)}, found ${given.value}`))
+  } else if (!isInRange(hostsOf(prefix), address.value)) {
+    faults.push(invalidField(path, `${given.value} is the network or broadcast address of ${formatPrefix(prefix)}`))
   }
   return address.value
 }
@@ -115,12 +118,17 @@ function readPool(
   const end = readText(family, pool.endIp.value, `${path}/endIp/value`, faults)
   if (start === undefined || end === undefined) return undefined
   if (start.value > end.value) {
-    faults.push(fault(path, `expected a start before the end, found ${pool.startIp.value} to ${pool.endIp.value}`))
+    faults.push(
+      invalidField(path, `expected a start before the end, found ${pool.startIp.value} to ${pool.endIp.value}`),
+    )
     return undefined
   }
-  if (prefix !== undefined && !(holds(prefix, start.value) && holds(prefix, end.value))) {
+  if (prefix !== undefined && !(isInRange(prefix, start.value) && isInRange(prefix, end.value))) {
     faults.push(
-      fault(path, `expected a pool inside ${formatPrefix(prefix)}, found ${pool.startIp.value} to ${pool.endIp.value}`),
+      invalidField(
+        path,
+        `expected a pool inside ${formatPrefix(prefix)}, found ${pool.startIp.value} to ${pool.endIp.value}`,
+      ),
     )
   }
   return { first: start.value, last: end.value }
@@ -129,15 +137,15 @@ function readPool(
 function readText(family: Family, text: string, path: string, faults: ApiError[]): Address | undefined {
   const address = parseAddress(family, text)
   if (address === undefined)
-    faults.push(fault(path, `expected an ${family === 'IPV4' ? 'IPv4' : 'IPv6'} address, found "${text}"`))
+    faults.push(invalidField(path, `expected an ${family === 'IPV4' ? 'IPv4' : 'IPv6'} address, found "${text}"`))
   return address
 }
 
 export function hostFaults(given: WireAddress, path: string): ApiError[] {
   const address = readAddress(given)
-  if (typeof address === 'string') return [fault(path, address)]
+  if (typeof address === 'string') return [invalidField(path, address)]
   const reason = notAHost(address)
-  return reason === undefined ? [] : [fault(path, reason)]
+  return reason === undefined ? [] : [invalidField(path, reason)]
 }
 
 export function dhcpOptionFaults(options: DhcpOptions, path: string): ApiError[] {

@@ -10,7 +10,7 @@ import {
   writeAddress,
   writeAsGiven,
 } from '../../core/ip-address.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 
 export interface WireSubnet {
   readonly ipv4?: WirePrefix
@@ -20,13 +20,17 @@ export interface WireSubnet {
 /** @returns the faults of an invalid prefix; host bits are a fault */
 export function readSubnet(given: WireSubnet, path: string): Prefix | readonly ApiError[] {
   const { ipv4, ipv6 } = given
-  if ((ipv4 === undefined) === (ipv6 === undefined)) return [fault(path, 'expected exactly one of ipv4 and ipv6')]
+  if ((ipv4 === undefined) === (ipv6 === undefined))
+    return [invalidField(path, 'expected exactly one of ipv4 and ipv6')]
   const [family, name, of] = ipv4 === undefined ? (['IPV6', 'ipv6', ipv6!] as const) : (['IPV4', 'ipv4', ipv4] as const)
   const address = parseAddress(family, of.ip.value)
-  if (address === undefined) return [fault(`${path}/${name}/ip/value`, `expected an address, found "${of.ip.value}"`)]
+  if (address === undefined)
+    return [invalidField(`${path}/${name}/ip/value`, `expected an address, found "${of.ip.value}"`)]
   const prefix = prefixOf(address, prefixLengthOf(family, of))
   if (prefix.first === address.value) return prefix
-  return [fault(`${path}/${name}/ip/value`, `expected no host bits: ${formatPrefix(prefix)}, found ${of.ip.value}`)]
+  return [
+    invalidField(`${path}/${name}/ip/value`, `expected no host bits: ${formatPrefix(prefix)}, found ${of.ip.value}`),
+  ]
 }
 
 /** `given` must be validated already. */

@@ -7,7 +7,7 @@ import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { bodyRules, implement, mayRefer, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { type ExporterEntity, exporterProgramOf, followHosts } from './exporter-program.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
 
 type ExporterBody = BodyOf<typeof IpfixExporter>
@@ -49,7 +49,7 @@ const exporters = lifecycle<ExporterEntity, ExporterBody, void>(IpfixExporter, {
 const exporterFaults = ({ exportScopes }: ExporterBody): readonly ApiError[] =>
   exportScopes.flatMap(({ uuid }, index) =>
     exportScopes.findIndex((other) => other.uuid === uuid) < index
-      ? [fault(`exportScopes[${index}]/uuid`, 'expected distinct scopes')]
+      ? [invalidField(`exportScopes[${index}]/uuid`, 'expected distinct scopes')]
       : [],
   )
 
@@ -74,12 +74,12 @@ async function refuseUnknownScopes(
   { name, exportScopes }: ExporterBody,
   stored: ExporterEntity | undefined,
 ): Promise<void> {
-  const known = new Set(stored?.exportScopes.map(({ uuid }) => uuid))
+  const storedScopes = new Set(stored?.exportScopes.map(({ uuid }) => uuid))
   const faults: ApiError[] = []
   for (const [index, { scopeType, uuid }] of exportScopes.entries()) {
     const kind = scopeType === 'PC' ? DomainManager : Cluster
     const found = await ctx.store.get(kind, uuid)
-    if (found !== undefined && (known.has(uuid) || (await mayRefer(ctx, kind, found)))) continue
+    if (found !== undefined && (storedScopes.has(uuid) || (await mayRefer(ctx, kind, found)))) continue
     const values = { kind: IpfixExporter.title, name, referencedKind: kind.title, referencedExtId: uuid }
     const extra = { attributePath: `exportScopes[${index}]/uuid` }
     faults.push(new ApiError('NETWORKING_REFERENCE_NOT_FOUND', { verb: ctx.operation.verb, ...values }, { extra }))

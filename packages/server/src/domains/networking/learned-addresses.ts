@@ -1,6 +1,6 @@
 /** Leases addresses in use when a VLAN becomes managed. Source: behaviour networking.md 1.2 (ipConfig changes). */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { formatAddress, holds, parseAddress } from '../../core/ip-address.ts'
+import { formatAddress, isInRange, parseAddress } from '../../core/ip-address.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import { hostsOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
@@ -33,7 +33,7 @@ export async function adoptLearned(
   if (prefix === undefined) return
   for (const { nicExtId, vmExtId, address: text } of learned) {
     const address = parseAddress('IPV4', text)
-    if (address === undefined || !holds(hostsOf(prefix), address.value)) continue
+    if (address === undefined || !isInRange(hostsOf(prefix), address.value)) continue
     if ((await holdersOf(ctx.store, subnet.extId, [address])).length > 0) continue
     await leaseAddress(ctx, subnet, { kind: 'ASSIGNED', holder: nicExtId, address })
     await showOnNic(ctx, vmExtId, nicExtId, formatAddress(address))

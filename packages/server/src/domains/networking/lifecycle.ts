@@ -21,7 +21,7 @@ import {
 } from '../context.ts'
 import { type Limit, limitOf } from '../limits.ts'
 import { refuseWhileChanging } from './busy.ts'
-import { metadataOf, type Owner, ownedBy, ownerOf } from './metadata.ts'
+import { metadataOf, type Owner, ownerMetadata, ownerOf } from './metadata.ts'
 
 type Verb = Exclude<ValueOf<typeof Change>['verb'], 'upgrade'>
 type AnyRow = EntityOf<AnyResource>
@@ -89,7 +89,7 @@ export interface Configuring<E, B, A> {
   readonly stored: E | undefined
 }
 
-interface Asked<B> {
+interface Requested<B> {
   readonly body: B
   readonly prepared?: unknown
 }
@@ -133,17 +133,21 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
   return {
     tasks: [tasks.create, tasks.update, tasks.delete] as readonly AnyTask<Drivers>[],
 
-    async create(ctx: WriteContext, { body, prepared }: Asked<B>): Promise<TaskStarted> {
+    async create(ctx: WriteContext, { body, prepared }: Requested<B>): Promise<TaskStarted> {
       const references = await life.resolve(ctx, body, undefined, prepared)
       const bare = created(ctx, kind, body) as unknown as E
-      const entity = await configured(ctx, { body, references, entity: bare, stored: undefined }, ownedBy(ctx.caller))
+      const entity = await configured(
+        ctx,
+        { body, references, entity: bare, stored: undefined },
+        ownerMetadata(ctx.caller),
+      )
       const task = await ctx.startTask(tasks.create, { entity }, await optionsOf(ctx, 'create', entity))
       const row: E = { ...entity, change: { taskExtId: task.extId, verb: 'create' } }
       await ctx.store.insert(kind, row as AnyRow)
       return { ...task, created: entity.extId }
     },
 
-    async update(ctx: WriteContext<E>, { body, prepared }: Asked<B>): Promise<TaskStarted> {
+    async update(ctx: WriteContext<E>, { body, prepared }: Requested<B>): Promise<TaskStarted> {
       const before: E = { ...ctx.target, change: undefined }
       const references = await life.resolve(ctx, body, before, prepared)
       refuseBusy(ctx.target)

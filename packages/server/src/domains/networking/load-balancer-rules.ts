@@ -2,7 +2,7 @@
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import type { LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
 import type { ApiError } from '../../core/api-error.ts'
-import { fault, hostFaults } from './ip-config.ts'
+import { hostFaults, invalidField } from './ip-config.ts'
 
 export type BalancerEntity = EntityOf<typeof LoadBalancerSession>
 export type BalancerBody = BodyOf<typeof LoadBalancerSession>
@@ -16,7 +16,7 @@ export function sessionFaults({ listener, healthCheckConfig, targetsConfig }: Ba
     ...portFaults(listener.portRanges),
     ...(timeoutSecs > intervalSecs
       ? [
-          fault(
+          invalidField(
             'healthCheckConfig/timeoutSecs',
             `expected at most intervalSecs (${intervalSecs}), found ${timeoutSecs}`,
           ),
@@ -29,7 +29,7 @@ export function sessionFaults({ listener, healthCheckConfig, targetsConfig }: Ba
 function virtualIpFaults({ assignmentType, ipAddress }: Listener['virtualIP']): readonly ApiError[] {
   const path = 'listener/virtualIP/ipAddress'
   if (ipAddress !== undefined) return hostFaults(ipAddress, path)
-  return assignmentType === 'STATIC' ? [fault(path, 'is required for the assignment type STATIC')] : []
+  return assignmentType === 'STATIC' ? [invalidField(path, 'is required for the assignment type STATIC')] : []
 }
 
 function portFaults(ranges: readonly PortRange[]): readonly ApiError[] {
@@ -37,9 +37,11 @@ function portFaults(ranges: readonly PortRange[]): readonly ApiError[] {
     const path = `listener/portRanges[${index}]`
     const { startPort, endPort } = range
     if (startPort < 1 || startPort > endPort)
-      return [fault(path, `expected ports from 1 on, and a start before the end, found ${startPort} to ${endPort}`)]
+      return [
+        invalidField(path, `expected ports from 1 on, and a start before the end, found ${startPort} to ${endPort}`),
+      ]
     const other = ranges.slice(0, index).findIndex((before) => doOverlap(before, range))
-    return other === -1 ? [] : [fault(path, `overlaps portRanges[${other}]`)]
+    return other === -1 ? [] : [invalidField(path, `overlaps portRanges[${other}]`)]
   })
 }
 
@@ -54,20 +56,22 @@ export function onlyPort({ portRanges }: Pick<Listener, 'portRanges'>): number |
 function targetFaults(targets: BalancerBody['targetsConfig'], listener: Listener): readonly ApiError[] {
   const { nicTargets = [], categoryTargets = [] } = targets
   if (nicTargets.length + categoryTargets.length === 0)
-    return [fault('targetsConfig', 'expected at least one of nicTargets and categoryTargets')]
+    return [invalidField('targetsConfig', 'expected at least one of nicTargets and categoryTargets')]
   const seen = new Set<string>()
   const ofNics = nicTargets.flatMap(({ virtualNicReference, port = onlyPort(listener) }, index) => {
     const path = `targetsConfig/nicTargets[${index}]`
-    if (port === undefined) return [fault(`${path}/port`, 'is required, because the listener has several ports')]
+    if (port === undefined) return [invalidField(`${path}/port`, 'is required, because the listener has several ports')]
     const key = `${virtualNicReference} ${port}`
     const isRepeated = seen.has(key)
     seen.add(key)
-    return isRepeated ? [fault(path, `expected each pair of NIC and port once, found port ${port} of it twice`)] : []
+    return isRepeated
+      ? [invalidField(path, `expected each pair of NIC and port once, found port ${port} of it twice`)]
+      : []
   })
   const ofCategories = categoryTargets.flatMap(({ matchAll }, index) => {
     const ids = matchAll.map(({ extId }) => extId)
     const path = `targetsConfig/categoryTargets[${index}]/matchAll`
-    return new Set(ids).size === ids.length ? [] : [fault(path, 'expected each category once')]
+    return new Set(ids).size === ids.length ? [] : [invalidField(path, 'expected each category once')]
   })
   return [...ofNics, ...ofCategories]
 }

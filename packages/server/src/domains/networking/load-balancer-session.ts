@@ -22,11 +22,11 @@ import { limit } from '../limits.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { refuseDuringCreationOrDeletion } from './busy.ts'
 import { followTargets } from './follow-targets.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
 import { type BalancerBody, type BalancerEntity, onlyPort, sessionFaults } from './load-balancer-rules.ts'
 import { balancedTargets, balancerOf, checkOf, maximumTargets, resolvedTargets } from './load-balancer-targets.ts'
-import { floatingIpsOfSession, refuseClash, releaseVirtualIps, virtualIpFor } from './virtual-ip.ts'
+import { floatingIpsOfSession, refuseSharedListener, releaseVirtualIps, virtualIpFor } from './virtual-ip.ts'
 
 /** Source: behaviour networking.md 3.5. */
 const maximumSessions = limit('loadBalancerSessionsOfVpc', 100)
@@ -61,7 +61,7 @@ const sessions = lifecycle<BalancerEntity, BalancerBody, SubnetEntity>(LoadBalan
     }
     const listener = { ...entity.listener, virtualIP: await virtualIpFor(ctx, subnet, entity, stored) }
     const session = { ...entity, listener, targetsConfig: storedTargets(entity) }
-    await refuseClash(ctx, session)
+    await refuseSharedListener(ctx, session)
     const found = balancedTargets(await resolvedTargets(ctx.store, session), Number.POSITIVE_INFINITY).length
     refuseBeyond(ctx, maximumOfSession, `Targets of the load balancer session ${entity.name}`, found)
     return {
@@ -124,10 +124,12 @@ async function subnetFor(
   const subnet = (await ctx.store.get(Subnet, body.listener.virtualIP.subnetReference))!
   refuseDuringCreationOrDeletion('VPC', vpc)
   refuseAll([
-    ...(vpc.vpcType === 'REGULAR' ? [] : [fault('vpcReference', `expected a REGULAR VPC, found a ${vpc.vpcType} one`)]),
+    ...(vpc.vpcType === 'REGULAR'
+      ? []
+      : [invalidField('vpcReference', `expected a REGULAR VPC, found a ${vpc.vpcType} one`)]),
     ...(subnet.vpcReference === vpc.extId
       ? []
-      : [fault('listener/virtualIP/subnetReference', `expected an overlay subnet of the VPC ${vpc.name}`)]),
+      : [invalidField('listener/virtualIP/subnetReference', `expected an overlay subnet of the VPC ${vpc.name}`)]),
   ])
   await refuseForeignNics(ctx, body, stored)
   return subnet
@@ -139,11 +141,11 @@ async function refuseForeignNics(
   { name, targetsConfig, vpcReference }: BalancerBody,
   stored: BalancerEntity | undefined,
 ): Promise<void> {
-  const known = new Set(stored?.targetsConfig.nicTargets?.map((target) => target.virtualNicReference))
+  const storedNics = new Set(stored?.targetsConfig.nicTargets?.map((target) => target.virtualNicReference))
   const [missing, foreign]: [ApiError[], ApiError[]] = [[], []]
   for (const [index, { virtualNicReference: nicExtId }] of (targetsConfig.nicTargets ?? []).entries()) {
     // A client that sends the session back may not see all its targets.
-    if (known.has(nicExtId)) continue
+    if (storedNics.has(nicExtId)) continue
     const attributePath = `targetsConfig/nicTargets[${index}]/virtualNicReference`
     const nic = await ctx.store.findOne(MacLease, { nicExtId })
     const isVisible = nic !== undefined && (await mayRefer(ctx, Vm, await ctx.store.get(Vm, nic.vmExtId)))
@@ -157,7 +159,8 @@ async function refuseForeignNics(
           { extra: { attributePath } },
         ),
       )
-    else if (subnet?.vpcReference !== vpcReference) foreign.push(fault(attributePath, 'expected a NIC in the VPC'))
+    else if (subnet?.vpcReference !== vpcReference)
+      foreign.push(invalidField(attributePath, 'expected a NIC in the VPC'))
   }
   refuseAll(missing)
   refuseAll(foreign)

@@ -14,7 +14,7 @@ export const maximumTargets = 64
 type CategoryTarget = NonNullable<BalancerEntity['targetsConfig']['categoryTargets']>[number]
 
 export interface ResolvedTargets {
-  /** In the order of `nicTargets`; without NICs that are gone. */
+  /** In the order of `nicTargets`, without deleted NICs. */
   readonly ofNics: readonly BalancerTarget[]
   /** One list for each category target. */
   readonly ofCategories: readonly (readonly BalancerTarget[])[]

@@ -8,7 +8,7 @@ type Metadata = ValueOf<typeof EntityMetadata>
 
 export type Owner = Pick<Metadata, 'ownerReferenceId' | 'ownerUserName'>
 
-export const ownedBy = (caller: Caller): Owner => ({ ownerReferenceId: caller.extId, ownerUserName: caller.name })
+export const ownerMetadata = (caller: Caller): Owner => ({ ownerReferenceId: caller.extId, ownerUserName: caller.name })
 
 export const ownerOf = ({ metadata }: { readonly metadata?: Metadata }): Owner => ({
   ...(metadata?.ownerReferenceId === undefined ? {} : { ownerReferenceId: metadata.ownerReferenceId }),

@@ -113,7 +113,7 @@ async function usersOf(store: Reader): Promise<readonly User[]> {
   const overlay = { filter: equals(pathOf(Subnet, 'subnetType'), 'OVERLAY') }
   const advanced = { filter: equals(pathOf(Subnet, 'isAdvancedNetworking'), true), limit: 6 }
   const subnets = [...(await store.find(Subnet, { ...overlay, limit: 6 })), ...(await store.find(Subnet, advanced))]
-  // Those of VPCs are deleted before their VPC.
+  // Gateways of VPCs are deleted before their VPC.
   const gateways = (await store.find(Gateway)).filter(
     (each) => each.vmReference !== undefined && vpcOf(each) === undefined,
   )

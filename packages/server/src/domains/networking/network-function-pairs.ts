@@ -10,7 +10,7 @@ import type { Reader } from '../../store/store.ts'
 import { supports } from '../admission/cluster-capabilities.ts'
 import type { NicEntity, VmEntity } from '../virtual-machines/entity.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 
 export type FunctionEntity = EntityOf<typeof NetworkFunction>
 export type FunctionBody = BodyOf<typeof NetworkFunction>
@@ -24,17 +24,17 @@ export function functionFaults(body: FunctionBody): readonly ApiError[] {
   const seen = new Set<string>()
   return [
     ...inlineOnly.flatMap((name) =>
-      isInline || body[name] === undefined ? [] : [fault(name, 'expected none with trafficForwardingMode VTAP')],
+      isInline || body[name] === undefined ? [] : [invalidField(name, 'expected none with trafficForwardingMode VTAP')],
     ),
     ...body.nicPairs.flatMap(({ ingressNicReference, egressNicReference }, index) => {
       const faults: ApiError[] = []
       const path = (name: string): string => `nicPairs[${index}]/${name}`
       if (isInline && egressNicReference === undefined)
-        faults.push(fault(path('egressNicReference'), 'is required with trafficForwardingMode INLINE'))
+        faults.push(invalidField(path('egressNicReference'), 'is required with trafficForwardingMode INLINE'))
       if (!isInline && egressNicReference !== undefined)
-        faults.push(fault(path('egressNicReference'), 'expected none with trafficForwardingMode VTAP'))
+        faults.push(invalidField(path('egressNicReference'), 'expected none with trafficForwardingMode VTAP'))
       for (const [name, extId] of Object.entries({ ingressNicReference, egressNicReference })) {
-        if (extId !== undefined && seen.has(extId)) faults.push(fault(path(name), 'expected each NIC once'))
+        if (extId !== undefined && seen.has(extId)) faults.push(invalidField(path(name), 'expected each NIC once'))
         if (extId !== undefined) seen.add(extId)
       }
       return faults
@@ -57,12 +57,12 @@ interface Checking extends Reporting {
   readonly store: Reader
 }
 
-/** @throws ApiError for the first fault @param known NICs that the function has already: the caller need not see them */
+/** @throws ApiError for the first fault @param storedNics NICs that the function has already: the caller need not see them */
 export async function requireFitNics(
   ctx: Checking,
   entity: FunctionEntity,
   verb: 'Create' | 'Update',
-  known: ReadonlySet<string>,
+  storedNics: ReadonlySet<string>,
 ): Promise<void> {
   const refuse = (text: string): never => {
     throw new ApiError('NETWORK_FUNCTION_REFUSED', { verb, name: entity.name, fault: text })
@@ -70,7 +70,7 @@ export async function requireFitNics(
   const machines: string[] = []
   for (const pair of entity.nicPairs) {
     const vm = await vmOfPair(ctx.store, pair)
-    const isSeen = known.has(pair.ingressNicReference) || (await maySee(ctx, Vm, vm))
+    const isSeen = storedNics.has(pair.ingressNicReference) || (await maySee(ctx, Vm, vm))
     if (vm === undefined || !isSeen) return refuse(`NIC ${pair.ingressNicReference} not found`)
     const isVtap = entity.trafficForwardingMode === 'VTAP'
     const unfit =

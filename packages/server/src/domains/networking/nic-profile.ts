@@ -21,7 +21,7 @@ import { rowsOf } from '../invariants/rule.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { HostAllocation } from '../scheduling/host-allocation.ts'
 import { refuseWhileChanging } from './busy.ts'
-import { inUse, namesOf, refusal, shownAs, shownUsers, usersOf } from './in-use.ts'
+import { inUse, nameFor, namesOf, refusal, shownUsers, visibleReferrers } from './in-use.ts'
 import { lifecycle } from './lifecycle.ts'
 import { type Association, associate, disassociate, type OfHostNic, type ProfileEntity } from './nic-profile-tasks.ts'
 import { uplinkKeysOf } from './virtual-switch/uplinks.ts'
@@ -36,7 +36,7 @@ const profiles = lifecycle<ProfileEntity, ProfileBody, undefined>(NicProfile, {
   held: ({ name }) => ({ name }),
   unique: { fields: ['name'], among: (ctx) => ctx.store.find(NicProfile), text: () => 'name' },
   async refuseRemoval(ctx, { extId, name, associations = [] }) {
-    const users = await usersOf(ctx, NicProfile.kind, extId, () => true)
+    const users = await visibleReferrers(ctx, NicProfile.kind, extId, () => true)
     if (users.length > 0) throw inUse('NIC profile', name, await namesOf(ctx, users))
     if (associations.length === 0) return
     const nics = associations.map(({ nicName, hostExtId }) => `${nicName} of host ${hostExtId}`)
@@ -142,7 +142,7 @@ async function switchOf(
   if (bridge !== undefined) return `the bridge ${bridge.name}`
   const switches = await store.find(VirtualSwitch)
   const found = switches.find((each) => uplinkKeysOf(drivers, each).includes(`${hostExtId}/${nic.name}`))
-  return found && `the ${await shownAs(ctx, VirtualSwitch, found)}`
+  return found && `the ${await nameFor(ctx, VirtualSwitch, found)}`
 }
 
 async function begin(

@@ -3,7 +3,7 @@ import type { IpReserveSpec, IpUnreserveSpec } from '@hyperplane/contract/networ
 import type { ValueOf } from '@hyperplane/contract/schema'
 import { type ApiError, refuseAll } from '../../core/api-error.ts'
 import { type Address, bitsOf, notAHost, readAddress, type WireAddress } from '../../core/ip-address.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 
 export type ReserveSpec = ValueOf<typeof IpReserveSpec>
 export type UnreserveSpec = ValueOf<typeof IpUnreserveSpec>
@@ -29,13 +29,13 @@ export function requestedAddresses(spec: ReserveSpec | UnreserveSpec): Requested
   const { needs, takes = [] } = fieldsOf[type]!
   const faults: ApiError[] = []
   for (const name of choices) {
-    if (needs.includes(name) && spec[name] === undefined) faults.push(fault(name, `is required with ${type}`))
+    if (needs.includes(name) && spec[name] === undefined) faults.push(invalidField(name, `is required with ${type}`))
     if (!needs.includes(name) && !takes.includes(name) && spec[name] !== undefined) {
-      faults.push(fault(name, `does not belong to ${type}`))
+      faults.push(invalidField(name, `does not belong to ${type}`))
     }
   }
   if (type === 'CONTEXT' && spec.clientContext === undefined)
-    faults.push(fault('clientContext', 'is required with CONTEXT'))
+    faults.push(invalidField('clientContext', 'is required with CONTEXT'))
   refuseAll(faults)
 
   if (type === 'CONTEXT') return { kind: 'context', context: spec.clientContext! }
@@ -46,7 +46,7 @@ export function requestedAddresses(spec: ReserveSpec | UnreserveSpec): Requested
   if (type === 'IP_ADDRESS_COUNT') return { kind: 'lowest', count, ...(start === undefined ? {} : { start }) }
   const { family, value } = start!
   if (value + BigInt(count) > 1n << BigInt(bitsOf(family)))
-    throw fault('count', 'the range ends beyond the last address')
+    throw invalidField('count', 'the range ends beyond the last address')
   return {
     kind: 'exactly',
     addresses: Array.from({ length: count }, (_, index) => ({ family, value: value + BigInt(index) })),
@@ -62,7 +62,7 @@ function listOfAddresses(given: readonly WireAddress[]): RequestedAddresses {
     const address = hostAt(item, path, faults)
     if (address === undefined) return []
     const key = `${address.family} ${address.value}`
-    if (seen.has(key)) faults.push(fault(path, 'expected distinct addresses, found the same one twice'))
+    if (seen.has(key)) faults.push(invalidField(path, 'expected distinct addresses, found the same one twice'))
     seen.add(key)
     return [address]
   })
@@ -73,6 +73,6 @@ function listOfAddresses(given: readonly WireAddress[]): RequestedAddresses {
 function hostAt(given: WireAddress, path: string, faults: ApiError[]): Address | undefined {
   const address = readAddress(given)
   const reason = typeof address === 'string' ? address : notAHost(address)
-  if (reason !== undefined) faults.push(fault(path, reason))
+  if (reason !== undefined) faults.push(invalidField(path, reason))
   return typeof address === 'string' ? undefined : address
 }

@@ -23,7 +23,7 @@ import {
 import { defineTask, implement, type WriteContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 import { type RequestedAddresses, requestedAddresses } from './reserve-rules.ts'
 
 interface ReservationInput {
@@ -131,7 +131,7 @@ export const reservedIp = implement(
 
 /** @throws ApiError 400 (no address management), 409 (subnet being created or deleted), 503 (cluster unreachable) */
 async function requireUsable(ctx: WriteContext, subnet: SubnetEntity): Promise<void> {
-  if (!isManaged(subnet)) throw fault('extId', `subnet ${subnet.name} is not managed`)
+  if (!isManaged(subnet)) throw invalidField('extId', `subnet ${subnet.name} is not managed`)
   requireSubnetAttachable(subnet)
   await requireClusterReachable(ctx, subnet.clusterReference)
 }
@@ -143,7 +143,7 @@ async function reserve(
   terms: { readonly kind: 'RESERVED'; readonly context?: string },
 ): Promise<readonly Lease[]> {
   if (requested.kind === 'exactly') return leaseExactly(ctx, subnet, requested.addresses, terms, requested.pathOf)
-  if (requested.kind === 'context') throw fault('reserveType', 'a context chooses no addresses')
+  if (requested.kind === 'context') throw invalidField('reserveType', 'a context chooses no addresses')
   const { count, start } = requested
   const [config] = subnet.ipConfig ?? []
   const family = start?.family ?? (config?.ipv4 === undefined ? 'IPV6' : 'IPV4')
@@ -161,7 +161,7 @@ async function reservations(
     const found = await store.findWhere(AddressLease, { clientContext: requested.context, subnetExtId: subnet.extId })
     return found.filter((lease) => lease.kind === 'RESERVED' && lease.isLeaving !== true)
   }
-  if (requested.kind === 'lowest') throw fault('unreserveType', 'a count chooses no addresses')
+  if (requested.kind === 'lowest') throw invalidField('unreserveType', 'a count chooses no addresses')
   const leases = await holdersOf(store, subnet.extId, requested.addresses)
   const held = new Map(leases.map((lease) => [textOfLease(lease), lease]))
   refuseAll(

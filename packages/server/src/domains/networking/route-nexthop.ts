@@ -9,7 +9,7 @@ import {
   type Address,
   type Family,
   formatAddress,
-  holds,
+  isInRange,
   type Prefix,
   readAddress,
   textOf,
@@ -22,7 +22,7 @@ import { mayRefer, type WriteContext } from '../context.ts'
 import { refuseDuringCreationOrDeletion } from './busy.ts'
 import { vpcOf } from './gateway/entity.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
-import { fault, hostFaults } from './ip-config.ts'
+import { hostFaults, invalidField } from './ip-config.ts'
 import { prefixOfSubnet, readSubnet } from './ip-subnet.ts'
 import type { ConnectionEntity } from './vpn-connection/rules.ts'
 
@@ -40,8 +40,8 @@ const needsReference = new Set<Nexthop['nexthopType']>([
 export function routeFaults({ destination, nexthop }: RouteBody): readonly ApiError[] {
   const prefix = destination && readSubnet(destination, 'destination')
   return [
-    ...(prefix === undefined ? [fault('destination', 'is required')] : 'first' in prefix ? [] : prefix),
-    ...(nexthop === undefined ? [fault('nexthop', 'is required')] : nexthopFaults(nexthop)),
+    ...(prefix === undefined ? [invalidField('destination', 'is required')] : 'first' in prefix ? [] : prefix),
+    ...(nexthop === undefined ? [invalidField('nexthop', 'is required')] : nexthopFaults(nexthop)),
   ]
 }
 
@@ -49,11 +49,11 @@ function nexthopFaults({ nexthopType, nexthopReference, nexthopIpAddress }: Next
   const faults = nexthopIpAddress === undefined ? [] : hostFaults(nexthopIpAddress, 'nexthop/nexthopIpAddress')
   const isReferring = needsReference.has(nexthopType)
   if (isReferring && nexthopReference === undefined)
-    faults.push(fault('nexthop/nexthopReference', `is required for the nexthop type ${nexthopType}`))
+    faults.push(invalidField('nexthop/nexthopReference', `is required for the nexthop type ${nexthopType}`))
   if (!isReferring && nexthopReference !== undefined)
-    faults.push(fault('nexthop/nexthopReference', `expected none for the nexthop type ${nexthopType}`))
+    faults.push(invalidField('nexthop/nexthopReference', `expected none for the nexthop type ${nexthopType}`))
   if (!isReferring && nexthopIpAddress === undefined)
-    faults.push(fault('nexthop/nexthopIpAddress', `is required for the nexthop type ${nexthopType}`))
+    faults.push(invalidField('nexthop/nexthopIpAddress', `is required for the nexthop type ${nexthopType}`))
   return faults
 }
 
@@ -76,7 +76,7 @@ export async function reachOf(store: Reader, vpc: VpcEntity): Promise<Reach> {
 }
 
 /** @throws ApiError 404 when the caller may not refer to what the nexthop names, or there is no such entity */
-export async function requireSeen(ctx: WriteContext, body: RouteBody): Promise<void> {
+export async function requireVisibleNexthop(ctx: WriteContext, body: RouteBody): Promise<void> {
   const { nexthopType, nexthopReference } = body.nexthop as Nexthop
   if (nexthopReference === undefined) return
   // There are no direct connections that a reference could name.
@@ -114,13 +114,13 @@ export async function connectionTowards(
   refuseAll([
     ...(gateway !== undefined && vpcOf(gateway) === vpc.extId
       ? []
-      : [fault('nexthop/nexthopReference', `expected a VPN connection of a gateway of the VPC ${vpc.name}`)]),
+      : [invalidField('nexthop/nexthopReference', `expected a VPN connection of a gateway of the VPC ${vpc.name}`)]),
     ...(nexthopIpAddress === undefined
       ? []
-      : [fault('nexthop/nexthopIpAddress', 'expected none for the nexthop type VPN_CONNECTION')]),
+      : [invalidField('nexthop/nexthopIpAddress', 'expected none for the nexthop type VPN_CONNECTION')]),
     ...(prefixOfSubnet(destination!).family === 'IPV4'
       ? []
-      : [fault('destination', 'expected an IPv4 prefix: the interfaces of tunnels have IPv4 addresses')]),
+      : [invalidField('destination', 'expected an IPv4 prefix: the interfaces of tunnels have IPv4 addresses')]),
   ])
   refuseDuringCreationOrDeletion('VPN connection', connection)
   return connection
@@ -132,14 +132,15 @@ export function subnetTowards(body: RouteBody, { local, external }: Reach): Subn
   const { family } = prefixOfSubnet(body.destination!)
   if (nexthopType === 'IP_ADDRESS') {
     const address = readAddress(nexthopIpAddress!) as Address
-    if (address.family !== family) throw fault('nexthop/nexthopIpAddress', `expected an ${named[family]} address`)
+    if (address.family !== family)
+      throw invalidField('nexthop/nexthopIpAddress', `expected an ${named[family]} address`)
     const holding = [...local, ...external].find((subnet) => {
       const prefix = planOf(subnet.ipConfig)[family]?.prefix
-      return prefix !== undefined && holds(hostsOf(prefix), address.value)
+      return prefix !== undefined && isInRange(hostsOf(prefix), address.value)
     })
     if (holding !== undefined) return holding
     const expected = 'expected an address in a subnet of the VPC or in an attached external subnet'
-    throw fault('nexthop/nexthopIpAddress', `${expected}, found ${formatAddress(address)}`)
+    throw invalidField('nexthop/nexthopIpAddress', `${expected}, found ${formatAddress(address)}`)
   }
   const [candidates, what] =
     nexthopType === 'LOCAL_SUBNET'
@@ -147,14 +148,17 @@ export function subnetTowards(body: RouteBody, { local, external }: Reach): Subn
       : ([external, 'an external subnet that is attached to the VPC'] as const)
   const subnet = candidates.find(({ extId }) => extId === nexthopReference)
   const path = 'nexthop/nexthopReference'
-  if (subnet === undefined) throw fault(path, `expected ${what}, found ${nexthopReference}`)
+  if (subnet === undefined) throw invalidField(path, `expected ${what}, found ${nexthopReference}`)
   if (planOf(subnet.ipConfig)[family] === undefined)
-    throw fault(path, `expected a subnet with ${named[family]} addresses, as the destination; ${subnet.name} has none`)
+    throw invalidField(
+      path,
+      `expected a subnet with ${named[family]} addresses, as the destination; ${subnet.name} has none`,
+    )
   const gateway = gatewayOf(subnet, family)
   if (nexthopIpAddress === undefined || (gateway !== undefined && textOf(nexthopIpAddress) === formatAddress(gateway)))
     return subnet
   const expected = gateway === undefined ? 'expected none' : `expected the gateway ${formatAddress(gateway)}, or none`
-  throw fault('nexthop/nexthopIpAddress', `${expected}: the subnet ${subnet.name} decides it`)
+  throw invalidField('nexthop/nexthopIpAddress', `${expected}: the subnet ${subnet.name} decides it`)
 }
 
 const named: Readonly<Record<Family, string>> = { IPV4: 'IPv4', IPV6: 'IPv6' }

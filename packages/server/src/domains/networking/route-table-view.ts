@@ -17,27 +17,27 @@ type Table = EntityOf<typeof RouteTable>
 type Viewing = Pick<ReadContext, 'store' | 'drivers'> & Partial<Pick<ReadContext, 'scopeOf'>>
 
 export async function routesOfTable(ctx: Viewing, table: Table): Promise<readonly RouteEntity[]> {
-  const known = await ctx.drivers.networkFabric.routesOf(table.vpcReference as string)
+  const programmed = await ctx.drivers.networkFabric.routesOf(table.vpcReference as string)
   const rows = await ctx.store.findWhere(Route, { routeTableReference: table.extId })
-  const active = new Set(known.flatMap(({ sourceExtId, isActive }) => (isActive ? sourceExtId : [])))
-  const named = await namedOf(ctx, rows, known)
+  const active = new Set(programmed.flatMap(({ sourceExtId, isActive }) => (isActive ? sourceExtId : [])))
+  const named = await namedOf(ctx, rows, programmed)
   const fixed = rows.map((row) => ({
     ...row,
     nexthop: shownNexthop(row.nexthop!, prefixOfSubnet(row.destination!), named.get(row.nexthop!.nexthopReference!)),
     isActive: active.has(row.extId),
   }))
-  return [...fixed, ...known.flatMap((route) => derived(table, route, named))]
+  return [...fixed, ...programmed.flatMap((route) => derived(table, route, named))]
 }
 
-/** Those that the caller may see: nexthops repeat their names and gateways. */
+/** Only subnets and connections that the caller may see: nexthops repeat their names and gateways. */
 async function namedOf(
   { store, scopeOf }: Viewing,
   rows: readonly RouteEntity[],
-  known: readonly TableRoute[],
+  programmed: readonly TableRoute[],
 ): Promise<ReadonlyMap<string, Named>> {
   const extIds = [
     ...rows.map(({ nexthop }) => nexthop?.nexthopReference),
-    ...known.map(({ nexthop }) => nexthop.subnetExtId ?? nexthop.connectionExtId),
+    ...programmed.map(({ nexthop }) => nexthop.subnetExtId ?? nexthop.connectionExtId),
   ]
   const referred = [...new Set(extIds.flatMap((extId) => extId ?? []))]
   const found = new Map<string, Named>()

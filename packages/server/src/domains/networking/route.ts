@@ -11,7 +11,7 @@ import { implement, mayRefer, parentOf, type ReadContext, type WriteContext } fr
 import { limit } from '../limits.ts'
 import { refuseDuringCreationOrDeletion } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 import { prefixOfSubnet, writeSubnetAsGiven } from './ip-subnet.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
 import {
@@ -22,7 +22,7 @@ import {
   type RouteBody,
   type RouteEntity,
   reachOf,
-  requireSeen,
+  requireVisibleNexthop,
   routeFaults,
   storedNexthop,
   subnetTowards,
@@ -50,11 +50,11 @@ const routes = lifecycle<RouteEntity, RouteBody, RouteReferences>(Route, {
   ],
   async resolve(ctx, body, stored) {
     if (stored !== undefined) refuseDerived(stored)
-    await requireSeen(ctx, body)
+    await requireVisibleNexthop(ctx, body)
     const vpc = await vpcOf(ctx)
     const { vpcReference } = body
     if (vpcReference !== undefined && vpcReference !== vpc.extId)
-      throw fault('vpcReference', `expected the VPC of the route table, ${vpc.extId}, found ${vpcReference}`)
+      throw invalidField('vpcReference', `expected the VPC of the route table, ${vpc.extId}, found ${vpcReference}`)
     return { vpc, reach: await reachOf(ctx.store, vpc) }
   },
   async configure(ctx, { body, references: { vpc, reach }, stored }) {
@@ -124,7 +124,7 @@ export const route = implement(
   {
     rules: {
       createRouteForRouteTable: ({ body, path }) => [
-        ...(body.routeType === 'STATIC' ? [] : [fault('routeType', `expected STATIC, found ${body.routeType}`)]),
+        ...(body.routeType === 'STATIC' ? [] : [invalidField('routeType', `expected STATIC, found ${body.routeType}`)]),
         ...tableFaults(body, path.routeTableExtId),
         ...routeFaults(body),
       ],
@@ -154,7 +154,7 @@ export const routeProgramOf = ({ extId, vpcReference, destination, nexthop }: Ro
 const tableFaults = ({ routeTableReference }: RouteBody, expected: string): readonly ApiError[] =>
   routeTableReference === undefined || routeTableReference === expected
     ? []
-    : [fault('routeTableReference', `expected the table of the path, ${expected}, found ${routeTableReference}`)]
+    : [invalidField('routeTableReference', `expected the table of the path, ${expected}, found ${routeTableReference}`)]
 
 const tableOf = (ctx: Pick<ReadContext, 'operation' | 'parents'>) => parentOf(ctx, 'routeTableExtId', RouteTable)
 

@@ -7,7 +7,7 @@ import type {
 } from '@hyperplane/contract/networking/routing-policy'
 import { ApiError } from '../../core/api-error.ts'
 import { type Address, type Family, readAddress, type WireAddress, writeAsGiven } from '../../core/ip-address.ts'
-import { fault, hostFaults } from './ip-config.ts'
+import { hostFaults, invalidField } from './ip-config.ts'
 import { readSubnet, writeSubnetAsGiven } from './ip-subnet.ts'
 
 export type PolicyBody = BodyOf<typeof RoutingPolicy>
@@ -36,8 +36,9 @@ function matchFaults(match: Match, path: string): ApiError[] {
     const { addressType, subnetPrefix } = match[side]
     const at = `${path}/${side}/subnetPrefix`
     if (addressType !== 'SUBNET') {
-      if (subnetPrefix !== undefined) faults.push(fault(at, `expected only with the type SUBNET, found ${addressType}`))
-    } else if (subnetPrefix === undefined) faults.push(fault(at, 'is required for the type SUBNET'))
+      if (subnetPrefix !== undefined)
+        faults.push(invalidField(at, `expected only with the type SUBNET, found ${addressType}`))
+    } else if (subnetPrefix === undefined) faults.push(invalidField(at, 'is required for the type SUBNET'))
     else {
       const prefix = readSubnet(subnetPrefix, at)
       if ('first' in prefix) found.push(prefix.family)
@@ -45,7 +46,7 @@ function matchFaults(match: Match, path: string): ApiError[] {
     }
   }
   if (found.length === 2 && found[0] !== found[1]) {
-    faults.push(fault(`${path}/destination/subnetPrefix`, 'expected the family of the source'))
+    faults.push(invalidField(`${path}/destination/subnetPrefix`, 'expected the family of the source'))
   }
   return [...faults, ...protocolFaults(match, path)]
 }
@@ -62,17 +63,24 @@ function protocolFaults({ protocolType, protocolParameters }: Match, path: strin
   const at = `${path}/protocolParameters`
   const expected = parametersOf[protocolType]
   if (protocolParameters === undefined) {
-    return protocolType === 'PROTOCOL_NUMBER' ? [fault(at, 'is required for PROTOCOL_NUMBER')] : []
+    return protocolType === 'PROTOCOL_NUMBER' ? [invalidField(at, 'is required for PROTOCOL_NUMBER')] : []
   }
   const found = protocolParameters.$objectType
-  if (expected === undefined) return [fault(at, `expected none for the protocol ${protocolType}, found ${found}`)]
-  if (found !== expected) return [fault(at, `expected ${expected} for the protocol ${protocolType}, found ${found}`)]
+  if (expected === undefined)
+    return [invalidField(at, `expected none for the protocol ${protocolType}, found ${found}`)]
+  if (found !== expected)
+    return [invalidField(at, `expected ${expected} for the protocol ${protocolType}, found ${found}`)]
   const lists = protocolParameters as ValueOf<typeof LayerFourProtocolObject>
   return (['sourcePortRanges', 'destinationPortRanges'] as const).flatMap((name) =>
     (lists[name] ?? []).flatMap(({ startPort, endPort }, index) =>
       startPort <= endPort
         ? []
-        : [fault(`${at}/${name}[${index}]`, `expected a start before the end, found ${startPort} to ${endPort}`)],
+        : [
+            invalidField(
+              `${at}/${name}[${index}]`,
+              `expected a start before the end, found ${startPort} to ${endPort}`,
+            ),
+          ],
     ),
   )
 }
@@ -80,17 +88,17 @@ function protocolFaults({ protocolType, protocolParameters }: Match, path: strin
 function actionFaults({ actionType, nexthopIpAddress, rerouteParams = [] }: Action, path: string): ApiError[] {
   const faults: ApiError[] = []
   if (actionType === 'FORWARD' && nexthopIpAddress === undefined) {
-    faults.push(fault(`${path}/nexthopIpAddress`, 'is required for FORWARD'))
+    faults.push(invalidField(`${path}/nexthopIpAddress`, 'is required for FORWARD'))
   }
   if (actionType !== 'FORWARD' && nexthopIpAddress !== undefined) {
-    faults.push(fault(`${path}/nexthopIpAddress`, `expected only with FORWARD, found ${actionType}`))
+    faults.push(invalidField(`${path}/nexthopIpAddress`, `expected only with FORWARD, found ${actionType}`))
   }
   if (nexthopIpAddress !== undefined) faults.push(...hostFaults(nexthopIpAddress, `${path}/nexthopIpAddress`))
   if (actionType === 'REROUTE' && rerouteParams.length === 0) {
-    faults.push(fault(`${path}/rerouteParams`, 'expected one item for REROUTE'))
+    faults.push(invalidField(`${path}/rerouteParams`, 'expected one item for REROUTE'))
   }
   if (actionType !== 'REROUTE' && rerouteParams.length > 0) {
-    faults.push(fault(`${path}/rerouteParams`, `expected only with REROUTE, found ${actionType}`))
+    faults.push(invalidField(`${path}/rerouteParams`, `expected only with REROUTE, found ${actionType}`))
   }
   return [...faults, ...rerouteParams.flatMap((each, index) => rerouteFaults(each, `${path}/rerouteParams[${index}]`))]
 }
@@ -104,7 +112,7 @@ function rerouteFaults(given: Reroute, path: string): ApiError[] {
     ...(isWhole
       ? []
       : [
-          fault(
+          invalidField(
             path,
             `expected serviceIp, or ingressServiceIp and egressServiceIp, found ${found.join(', ') || 'none'}`,
           ),

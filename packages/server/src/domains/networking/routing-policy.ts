@@ -7,7 +7,7 @@ import { bodyRules, defineTask, implement, type ReadContext, type WriteContext }
 import { limit } from '../limits.ts'
 import { refuseDuringCreationOrDeletion } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
 import { type PolicyEntity, policyProgramOf } from './policy-program.ts'
 import { canonicalRule, lowestPriority, type PolicyBody, policyFaults } from './routing-policy-rules.ts'
@@ -77,7 +77,7 @@ export const routingPolicy = implement(
       const visible = all.filter((policy) => isInScope(scope, policy))
       const { routingPolicyExtId } = body
       const chosen = visible.filter(({ extId }) => routingPolicyExtId === undefined || extId === routingPolicyExtId)
-      if (chosen.length === 0) throw fault('routingPolicyExtId', `expected a policy of the VPC ${vpc.name}`)
+      if (chosen.length === 0) throw invalidField('routingPolicyExtId', `expected a policy of the VPC ${vpc.name}`)
       const policyExtIds = chosen.map(({ extId }) => extId)
       return ctx.startTask(
         clearCountersTask,

@@ -13,7 +13,7 @@ import { defineTask, implement, type RecordContext, type StepContext, type Write
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { refuseWhileChanging } from './busy.ts'
 import { refusal } from './in-use.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 import { nicsOn } from './subnet-nics.ts'
 
 interface OfSubnet {
@@ -111,7 +111,7 @@ export const subnetMigration = implement(
       migrateSubnets: ({ body: { subnets } }) =>
         subnets.flatMap(({ subnetUuid }, index) =>
           subnets.findIndex((other) => other.subnetUuid === subnetUuid) < index
-            ? [fault(`subnets[${index}]/subnetUuid`, `expected each subnet once, found ${subnetUuid} again`)]
+            ? [invalidField(`subnets[${index}]/subnetUuid`, `expected each subnet once, found ${subnetUuid} again`)]
             : [],
         ),
     },

@@ -12,8 +12,8 @@ import {
   canonicalDhcpOptions,
   canonicalIpConfig,
   dhcpOptionFaults,
-  fault,
   hostFaults,
+  invalidField,
   ipConfigFaults,
 } from './ip-config.ts'
 
@@ -28,7 +28,11 @@ export interface SubnetReferences {
 }
 
 /** A VLAN without a switch gets the default one of its cluster, else the only default one. */
-export async function referencesOf(store: Reader, body: SubnetBody, stored?: SubnetEntity): Promise<SubnetReferences> {
+export async function subnetReferences(
+  store: Reader,
+  body: SubnetBody,
+  stored?: SubnetEntity,
+): Promise<SubnetReferences> {
   if (body.subnetType === 'OVERLAY') {
     const vpc = body.vpcReference === undefined ? undefined : await store.get(Vpc, body.vpcReference)
     return vpc === undefined ? {} : { vpc }
@@ -56,14 +60,14 @@ export function subnetFaults(body: SubnetBody): ApiError[] {
   return [
     ...(isOverlay ? overlayFaults(body) : vlanFaults(body)),
     ...(needsRouter && config === undefined
-      ? [fault('ipConfig', 'is required for an overlay or external subnet')]
+      ? [invalidField('ipConfig', 'is required for an overlay or external subnet')]
       : []),
     ...(config === undefined ? [] : ipConfigFaults(config, 'ipConfig[0]', needsRouter)),
     ...(body.isNatEnabled === true && body.isExternal !== true
-      ? [fault('isNatEnabled', 'expected only on an external subnet')]
+      ? [invalidField('isNatEnabled', 'expected only on an external subnet')]
       : []),
     ...(body.dhcpOptions !== undefined && config === undefined
-      ? [fault('dhcpOptions', 'expected only with ipConfig: an unmanaged subnet has no DHCP of its own')]
+      ? [invalidField('dhcpOptions', 'expected only with ipConfig: an unmanaged subnet has no DHCP of its own')]
       : []),
     ...(body.dhcpOptions === undefined ? [] : dhcpOptionFaults(body.dhcpOptions, 'dhcpOptions')),
     ...relayFaults(body),
@@ -76,10 +80,10 @@ function relayFaults({ subnetType, isAdvancedNetworking, ipConfig, externalDhcpS
   const hasPools = [config?.ipv4, config?.ipv6].some((of) => (of?.poolList?.length ?? 0) > 0)
   const isPossible = subnetType === 'VLAN' && isAdvancedNetworking !== false && !hasPools
   return [
-    ...(isPossible ? [] : [fault('externalDhcpServers', relayed)]),
+    ...(isPossible ? [] : [invalidField('externalDhcpServers', relayed)]),
     ...externalDhcpServers.flatMap(({ externalDhcpServerIpAddress: address }, index) => {
       const path = `externalDhcpServers[${index}]/externalDhcpServerIpAddress`
-      return address === undefined ? [fault(path, 'is required')] : hostFaults(address, path)
+      return address === undefined ? [invalidField(path, 'is required')] : hostFaults(address, path)
     }),
   ]
 }
@@ -87,19 +91,19 @@ const relayed = 'expected only on a VLAN subnet with advanced networking and wit
 
 function vlanFaults({ networkId = 0, vpcReference }: SubnetBody): ApiError[] {
   const faults: ApiError[] = []
-  if (networkId > 4095) faults.push(fault('networkId', `expected a VLAN tag from 0 to 4095, found ${networkId}`))
-  if (vpcReference !== undefined) faults.push(fault('vpcReference', 'expected only on an overlay subnet'))
+  if (networkId > 4095) faults.push(invalidField('networkId', `expected a VLAN tag from 0 to 4095, found ${networkId}`))
+  if (vpcReference !== undefined) faults.push(invalidField('vpcReference', 'expected only on an overlay subnet'))
   return faults
 }
 
 function overlayFaults(body: SubnetBody): ApiError[] {
   const faults: ApiError[] = []
-  if (body.vpcReference === undefined) faults.push(fault('vpcReference', 'is required for an overlay subnet'))
+  if (body.vpcReference === undefined) faults.push(invalidField('vpcReference', 'is required for an overlay subnet'))
   if (body.virtualSwitchReference !== undefined) {
-    faults.push(fault('virtualSwitchReference', 'expected only on a VLAN subnet'))
+    faults.push(invalidField('virtualSwitchReference', 'expected only on a VLAN subnet'))
   }
   if (body.networkFunctionChainReference !== undefined) {
-    faults.push(fault('networkFunctionChainReference', 'expected only on a VLAN subnet'))
+    faults.push(invalidField('networkFunctionChainReference', 'expected only on a VLAN subnet'))
   }
   return faults
 }
@@ -107,7 +111,7 @@ function overlayFaults(body: SubnetBody): ApiError[] {
 export function referenceFaults(body: SubnetBody, { virtualSwitch, vpc, isAdvanced }: SubnetReferences): ApiError[] {
   if (body.subnetType === 'OVERLAY') {
     return body.isExternal === true && vpc !== undefined && vpc.vpcType !== 'TRANSIT'
-      ? [fault('isExternal', 'expected only in a VPC of the type TRANSIT')]
+      ? [invalidField('isExternal', 'expected only in a VPC of the type TRANSIT')]
       : []
   }
   const { clusterReference } = body
@@ -116,18 +120,20 @@ export function referenceFaults(body: SubnetBody, { virtualSwitch, vpc, isAdvanc
       clusterReference === undefined
         ? 'is required: several clusters, or none, have a default virtual switch'
         : 'names a cluster without a default virtual switch'
-    return [fault('clusterReference', text)]
+    return [invalidField('clusterReference', text)]
   }
   return [
     ...(clusterReference !== undefined && virtualSwitch.clusterExtId !== clusterReference
-      ? [fault('virtualSwitchReference', 'expected a virtual switch of the same cluster')]
+      ? [invalidField('virtualSwitchReference', 'expected a virtual switch of the same cluster')]
       : []),
-    ...(body.externalDhcpServers !== undefined && isAdvanced !== true ? [fault('externalDhcpServers', relayed)] : []),
+    ...(body.externalDhcpServers !== undefined && isAdvanced !== true
+      ? [invalidField('externalDhcpServers', relayed)]
+      : []),
   ]
 }
 
 /** Values in which the stored form of a valid body differs from the body, without server-managed ones. */
-export function configurationOf(
+export function subnetConfigurationOf(
   body: SubnetBody,
   { virtualSwitch, isAdvanced }: SubnetReferences,
 ): Partial<SubnetEntity> {

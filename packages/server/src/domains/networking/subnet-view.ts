@@ -5,7 +5,7 @@ import { formatPrefix, writeAddress } from '../../core/ip-address.ts'
 import type { Reader } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { planOf } from '../addressing/address-plan.ts'
-import { addressOf, isManaged, leasesOfKind, usageOf } from '../addressing/leases.ts'
+import { addressOfLease, isManaged, leasesOfKind, usageOf } from '../addressing/leases.ts'
 import type { ReadContext } from '../context.ts'
 import { stretchReferences } from './stretched-subnets.ts'
 import { nicsOn } from './subnet-nics.ts'
@@ -37,7 +37,7 @@ export async function presentSubnets(
       ...(prefix === undefined ? {} : { ipPrefix: formatPrefix(prefix.prefix) }),
       ...(reserved.length === 0
         ? {}
-        : { reservedIpAddresses: reserved.map((lease) => writeAddress(addressOf(lease))) }),
+        : { reservedIpAddresses: reserved.map((lease) => writeAddress(addressOfLease(lease))) }),
       ...(layer2StretchReference === undefined ? {} : { layer2StretchReference }),
       ...(wanted.single ? { ipUsage: await ipUsageOf(ctx.store, subnet) } : {}),
     })

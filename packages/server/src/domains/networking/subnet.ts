@@ -18,18 +18,18 @@ import { type AffectedEntity, bodyRules, implement, type WriteContext } from '..
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
-import { inUse, shownAs } from './in-use.ts'
+import { inUse, nameFor } from './in-use.ts'
 import type { Learned } from './learned-addresses.ts'
 import { type Configuring, lifecycle, refuseBeyond } from './lifecycle.ts'
 import { refuseReservedSwitch } from './reserved-switches.ts'
 import { refuseUnfitForStretch } from './stretched-subnets.ts'
 import {
-  configurationOf,
   referenceFaults,
-  referencesOf,
   type SubnetBody,
   type SubnetReferences,
+  subnetConfigurationOf,
   subnetFaults,
+  subnetReferences,
 } from './subnet-rules.ts'
 import { settleAddresses, subnetPhases } from './subnet-tasks.ts'
 import { refuseWhileAttached, refuseWhileConnected, refuseWhileUsed } from './subnet-users.ts'
@@ -43,7 +43,7 @@ const maximumSubnets = limit('subnets', 5000)
 const subnets = lifecycle<SubnetEntity, SubnetBody, SubnetReferences>(Subnet, {
   phases: subnetPhases,
   async resolve(ctx, body, stored) {
-    const references = await referencesOf(ctx.store, body, stored)
+    const references = await subnetReferences(ctx.store, body, stored)
     refuseAll([...(stored === undefined ? [] : stackFaults(body, stored)), ...referenceFaults(body, references)])
     return references
   },
@@ -54,7 +54,7 @@ const subnets = lifecycle<SubnetEntity, SubnetBody, SubnetReferences>(Subnet, {
     const cluster = stored === undefined ? references.virtualSwitch?.clusterExtId : stored.clusterReference
     await requireClusterReachable(ctx, cluster)
     const own = stored === undefined ? await added(ctx, request) : { isAdvancedNetworking: stored.isAdvancedNetworking }
-    const next: SubnetEntity = { ...entity, ...configurationOf(body, references), ...own }
+    const next: SubnetEntity = { ...entity, ...subnetConfigurationOf(body, references), ...own }
     if (stored !== undefined) await refuseChangesInUse(ctx, stored, next)
     if (stored?.virtualSwitchReference !== next.virtualSwitchReference)
       await refuseReservedSwitch(ctx, next, references.virtualSwitch)
@@ -140,7 +140,7 @@ async function refuseOverlap(ctx: WriteContext, entity: SubnetEntity): Promise<v
       for (const family of families) {
         const [a, b] = [plan[family]?.prefix, other[family]?.prefix]
         if (a !== undefined && b !== undefined && overlap(a, b)) {
-          const fields = `range in the VPC (${await shownAs(ctx, Subnet, sibling)} overlaps it)`
+          const fields = `range in the VPC (${await nameFor(ctx, Subnet, sibling)} overlaps it)`
           throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'subnet', fields })
         }
       }

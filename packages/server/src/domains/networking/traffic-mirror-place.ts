@@ -10,7 +10,7 @@ import { mayRefer, type WriteContext } from '../context.ts'
 import type { VmEntity } from '../virtual-machines/entity.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { inUse, refusal, shownUsers } from './in-use.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 import type { MirrorBody, MirrorEntity } from './traffic-mirror-rules.ts'
 
 export interface MirrorPlace {
@@ -22,7 +22,7 @@ interface FoundPort {
   readonly path: string
   readonly nicUuid: string
   readonly isDestination: boolean
-  /** Absent: gone since the mirror was made. */
+  /** Absent: the VM was deleted after the mirror was created. */
   readonly vm?: VmEntity
 }
 
@@ -38,7 +38,7 @@ export async function placeFor(
   refuseAll(
     ports.flatMap(({ isDestination, vm, nicUuid, path }) =>
       isDestination && vm !== undefined && typeOf(vm, nicUuid) !== 'SPAN_DESTINATION_NIC'
-        ? [fault(`${path}/nicUuid`, 'expected a NIC of the type SPAN_DESTINATION_NIC')]
+        ? [invalidField(`${path}/nicUuid`, 'expected a NIC of the type SPAN_DESTINATION_NIC')]
         : [],
     ),
   )
@@ -50,10 +50,10 @@ export async function placeFor(
   refuseAll([
     ...(givenCluster === clusterExtId
       ? []
-      : [fault('clusterReferenceList', `expected the cluster of the host, ${clusterExtId}`)]),
+      : [invalidField('clusterReferenceList', `expected the cluster of the host, ${clusterExtId}`)]),
     ...(carrier === undefined || carrier.clusterExtId === clusterExtId
       ? []
-      : [fault('virtualSwitchReference', 'expected a virtual switch of the cluster of the host')]),
+      : [invalidField('virtualSwitchReference', 'expected a virtual switch of the cluster of the host')]),
   ])
   if (carrier !== undefined) await requireSupport(ctx.store, clusterExtId, 'SUPPORTS_PC_SPAN')
   if (!hasSamePlace(body, stored, host.extId)) refuseApart(ports, host, carrier !== undefined)
@@ -68,18 +68,19 @@ async function portsOf(
   { name, sourceList, destinationList }: MirrorBody,
   stored: MirrorEntity | undefined,
 ): Promise<readonly FoundPort[]> {
-  const known = nicsIn(stored)
-  const asked = [
+  const storedNics = nicsIn(stored)
+  const requested = [
     ...sourceList.map((port, index) => ({ ...port, path: `sourceList[${index}]`, isDestination: false })),
     ...destinationList.map((port, index) => ({ ...port, path: `destinationList[${index}]`, isDestination: true })),
   ].filter(({ nicType }) => nicType === 'VIRTUAL_NIC')
   const faults: ApiError[] = []
   const found: FoundPort[] = []
-  for (const port of asked) {
+  for (const port of requested) {
     const nic = await ctx.store.findOne(MacLease, { nicExtId: port.nicUuid })
     const vm = nic && ((await ctx.store.get(Vm, nic.vmExtId)) as VmEntity | undefined)
     // A client that sends the mirror back may not see all its NICs, and some may be gone.
-    if (known.has(port.nicUuid) || (await mayRefer(ctx, Vm, vm))) found.push(vm === undefined ? port : { ...port, vm })
+    if (storedNics.has(port.nicUuid) || (await mayRefer(ctx, Vm, vm)))
+      found.push(vm === undefined ? port : { ...port, vm })
     else faults.push(missing(ctx, name, 'NIC', port.nicUuid, `${port.path}/nicUuid`))
   }
   refuseAll(faults)
@@ -97,10 +98,10 @@ function refuseUnfitHostNics(
   { extId: hostExtId }: MirrorPlace['host'],
 ): void {
   const { networkFabric } = ctx.drivers
-  const known = stored?.hostExtId === hostExtId ? nicsIn(stored) : new Set()
+  const storedNics = stored?.hostExtId === hostExtId ? nicsIn(stored) : new Set()
   const faultsOf = (list: readonly MirrorPort[], field: 'destinationList' | 'sourceList'): readonly ApiError[] =>
     list.flatMap(({ nicType, nicUuid }, index) => {
-      if (nicType !== 'HOST_NIC' || known.has(nicUuid)) return []
+      if (nicType !== 'HOST_NIC' || storedNics.has(nicUuid)) return []
       const nic = networkFabric.hostNics(hostExtId).find(({ extId }) => extId === nicUuid)
       if (nic === undefined) return [missing(ctx, name, 'Host NIC', nicUuid, `${field}[${index}]/nicUuid`)]
       const bridge = networkFabric.bridges(hostExtId).find(({ uplinks }) => uplinks.includes(nic.name))
@@ -112,16 +113,16 @@ function refuseUnfitHostNics(
 
 async function hostFor(
   ctx: WriteContext,
-  { name, hostReferenceList: [asked] = [] }: MirrorBody,
+  { name, hostReferenceList: [requested] = [] }: MirrorBody,
   stored: MirrorEntity | undefined,
   ports: readonly FoundPort[],
 ): Promise<MirrorPlace['host']> {
-  const chosen = asked ?? ports.find(({ isDestination }) => !isDestination)?.vm?.host?.extId
+  const chosen = requested ?? ports.find(({ isDestination }) => !isDestination)?.vm?.host?.extId
   if (chosen === undefined)
-    throw fault('hostReferenceList', 'is required while the VM of the first source is off or gone')
+    throw invalidField('hostReferenceList', 'is required while the VM of the first source is off or deleted')
   const host = await ctx.store.get(Host, chosen)
   const isVisible =
-    host !== undefined && (chosen === stored?.hostExtId || asked === undefined || (await mayRefer(ctx, Host, host)))
+    host !== undefined && (chosen === stored?.hostExtId || requested === undefined || (await mayRefer(ctx, Host, host)))
   if (!isVisible) throw missing(ctx, name, 'Host', chosen, 'hostReferenceList[0]')
   return host
 }

@@ -18,7 +18,7 @@ const mirrors = lifecycle<MirrorEntity, MirrorBody, MirrorPlace>(TrafficMirror, 
       create: ['mirror on host', 100, [0.4, 0.9]],
       update: ['mirror on host', 100, [0.4, 0.9]],
       delete: ['remove mirror', 100, [0.4, 0.9]],
-      program: ({ drivers }, mirror) => drivers.networkFabric.programMirror(programOf(mirror)),
+      program: ({ drivers }, mirror) => drivers.networkFabric.programMirror(mirrorProgram(mirror)),
       remove: ({ drivers }, { extId }) => drivers.networkFabric.removeMirror(extId),
     },
   ],
@@ -68,7 +68,7 @@ export const trafficMirror = implement(
   },
 )
 
-export const programOf = ({
+export const mirrorProgram = ({
   extId,
   hostExtId,
   isEnabled,

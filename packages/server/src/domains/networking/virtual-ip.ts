@@ -18,8 +18,8 @@ import type { Reader, Transaction } from '../../store/store.ts'
 import { familyOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { holdersOf, leaseAddress, leasesOf, release, textOfLease } from '../addressing/leases.ts'
 import type { WriteContext } from '../context.ts'
-import { inUse, shownAs, shownUsers } from './in-use.ts'
-import { fault } from './ip-config.ts'
+import { inUse, nameFor, shownUsers } from './in-use.ts'
+import { invalidField } from './ip-config.ts'
 import { type BalancerEntity, doOverlap, type Listener } from './load-balancer-rules.ts'
 
 type VirtualIp = Listener['virtualIP']
@@ -35,7 +35,7 @@ export async function virtualIpFor(
   const current = stored?.listener.virtualIP.ipAddress
   const isSame = current !== undefined && textOf(ipAddress ?? current) === textOf(current)
   if (assignmentType === 'DYNAMIC' && ipAddress !== undefined && !isSame)
-    throw fault('listener/virtualIP/ipAddress', 'expected none, because the server chooses a DYNAMIC address')
+    throw invalidField('listener/virtualIP/ipAddress', 'expected none, because the server chooses a DYNAMIC address')
   if (isSame) return { assignmentType, ipAddress: current, subnetReference }
   if (stored !== undefined) await refuseTranslated(ctx, stored)
   return { assignmentType, subnetReference, ipAddress: await leased(ctx, subnet, extId, ipAddress) }
@@ -81,7 +81,7 @@ const listenersOf = ({ listener, change }: BalancerEntity): readonly Listener[] 
 const addressOfListener = ({ virtualIP }: Listener): string | undefined => textOf(virtualIP.ipAddress)
 
 /** @throws ApiError 409 when another session of the VPC has the address, the protocol and one of the ports */
-export async function refuseClash(ctx: WriteContext, session: BalancerEntity): Promise<void> {
+export async function refuseSharedListener(ctx: WriteContext, session: BalancerEntity): Promise<void> {
   const { listener } = session
   for (const other of await sessionsIn(ctx.store, session.vpcReference)) {
     if (other.extId === session.extId) continue
@@ -92,7 +92,7 @@ export async function refuseClash(ctx: WriteContext, session: BalancerEntity): P
         taken.portRanges.some((range) => listener.portRanges.some((own) => doOverlap(range, own))),
     )
     if (!doesClash) continue
-    const fields = `virtual IP, protocol and port (${await shownAs(ctx, LoadBalancerSession, other)})`
+    const fields = `virtual IP, protocol and port (${await nameFor(ctx, LoadBalancerSession, other)})`
     throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: LoadBalancerSession.title, fields })
   }
 }

@@ -10,23 +10,23 @@ import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { requireLeasable, requireSubnetAttachable } from '../addressing/leases.ts'
 import { mayRefer, type WriteContext } from '../context.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
-import { unreachable } from '../scheduling/nic-reach.ts'
+import { unreachableSubnet } from '../scheduling/nic-reach.ts'
 import type { NicEntity, VmEntity } from '../virtual-machines/entity.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { migrateVnic } from '../virtual-machines/vnic-migration.ts'
 import { refusal } from './in-use.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 
 type Body = ValueOf<typeof VnicMigrationItemSpec>
 
-export function addressFaults({ requestedIpAddresses = [] }: Body): readonly ApiError[] {
+export function requestedAddressFaults({ requestedIpAddresses = [] }: Body): readonly ApiError[] {
   const path = (index: number): string => `requestedIpAddresses[${index}]`
   const read = requestedIpAddresses.map(readAddress)
   return read.flatMap((address, index) => {
-    if (typeof address === 'string') return [fault(path(index), address)]
+    if (typeof address === 'string') return [invalidField(path(index), address)]
     if (address.family === 'IPV6')
-      return [fault(path(index), 'expected an IPv4 address: NICs learn their IPv6 addresses from the subnet')]
-    return index === 0 ? [] : [fault(path(index), 'expected one address for each family')]
+      return [invalidField(path(index), 'expected an IPv4 address: NICs learn their IPv6 addresses from the subnet')]
+    return index === 0 ? [] : [invalidField(path(index), 'expected one address for each family')]
   })
 }
 
@@ -36,8 +36,8 @@ export async function migrate(
 ): Promise<TaskStarted> {
   const { vm, nic } = await vnicOf(ctx, path.extId)
   const subnet = (await ctx.store.get(Subnet, body.networkUuid)) as SubnetEntity
-  const { requestedIpAddresses: [asked] = [] } = body
-  const address = asked && (readAddress(asked) as Address)
+  const { requestedIpAddresses: [requested] = [] } = body
+  const address = requested && (readAddress(requested) as Address)
   await refuse(ctx, vm, nic, subnet)
   if (address !== undefined) await requireLeasable(ctx.store, subnet, [address], () => 'requestedIpAddresses[0]')
   const input = { subnetExtId: subnet.extId, ...(address && { address: formatAddress(address) }) }
@@ -78,14 +78,14 @@ async function refuse(
   subnet: EntityOf<typeof Subnet>,
 ): Promise<void> {
   const present = networkInfo?.subnet?.extId
-  if (present === subnet.extId) throw fault('networkUuid', `expected another subnet, found that of the NIC`)
-  if (subnet.isExternal === true) throw fault('networkUuid', 'expected a subnet that is not external')
+  if (present === subnet.extId) throw invalidField('networkUuid', `expected another subnet, found that of the NIC`)
+  if (subnet.isExternal === true) throw invalidField('networkUuid', 'expected a subnet that is not external')
   if (present === undefined) throw refusal('The NIC is not on a subnet.')
   if (networkInfo?.vlanMode === 'TRUNK' && subnet.subnetType === 'OVERLAY')
     throw refusal(`The NIC is a trunk, and the subnet ${subnet.name} is an overlay subnet.`)
   await requireClusterReachable(ctx, vm.cluster?.extId)
   requireSubnetAttachable(subnet)
-  const unreached = await unreachable(ctx.store, vm, subnet)
+  const unreached = await unreachableSubnet(ctx.store, vm, subnet)
   if (unreached !== undefined) throw refusal(unreached.message)
   if (vm.migrationTaskExtId !== undefined) {
     const values = { kind: 'VM', name: vm.name, taskExtId: vm.migrationTaskExtId, change: 'migrated' }

@@ -3,10 +3,10 @@ import type { EntityOf } from '@hyperplane/contract'
 import { type Vnic, vnicOperations } from '@hyperplane/contract/networking/vnic'
 import { parseAddress, type WireAddress, writeAddress } from '../../core/ip-address.ts'
 import { listOf } from '../../core/standard.ts'
-import { addressOf, type Lease, type LeaseKind, leasesOfKind } from '../addressing/leases.ts'
+import { addressOfLease, type Lease, type LeaseKind, leasesOfKind } from '../addressing/leases.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { nicsOn } from './subnet-nics.ts'
-import { addressFaults, migrate } from './vnic-migration.ts'
+import { migrate, requestedAddressFaults } from './vnic-migration.ts'
 
 type VnicEntity = EntityOf<typeof Vnic>
 
@@ -31,7 +31,7 @@ export const vnic = implement(
     },
     migrateVnicById: migrate,
   },
-  { rules: { migrateVnicById: ({ body }) => addressFaults(body) } },
+  { rules: { migrateVnicById: ({ body }) => requestedAddressFaults(body) } },
 )
 
 async function heldBy(
@@ -47,7 +47,7 @@ async function heldBy(
   return held
 }
 
-const shown = (lease: Lease): WireAddress => writeAddress(addressOf(lease))
+const shown = (lease: Lease): WireAddress => writeAddress(addressOfLease(lease))
 
 /** Called with one page, so that only guests of that page are observed. */
 async function withLearned(ctx: ReadContext, items: readonly VnicEntity[]): Promise<readonly VnicEntity[]> {

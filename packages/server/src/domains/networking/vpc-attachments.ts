@@ -11,7 +11,7 @@ import { type Lease, leaseAddress, leaseExactly, leasesOf, release, textOfLease 
 import type { WriteContext } from '../context.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { type Attachment, gatewayNodesFor, portsByHost, schedulableHosts, type VpcEntity } from './gateway-nodes.ts'
-import { fault } from './ip-config.ts'
+import { invalidField } from './ip-config.ts'
 import { attachedFaults, type VpcBody } from './vpc-rules.ts'
 
 interface Attaching {
@@ -36,7 +36,7 @@ export async function attachingOf(ctx: WriteContext, vpcExtId: string, body: Vpc
 }
 
 /** @param before present attachments @returns the new attachments, with leased ports and gateway nodes */
-export async function connect(
+export async function connectExternalSubnets(
   ctx: WriteContext,
   vpcExtId: string,
   attaching: readonly Attaching[],
@@ -120,7 +120,12 @@ async function requireNodes(
     nodes.flatMap((extId, index) =>
       able.has(extId)
         ? []
-        : [fault(`${path}[${index}]`, `expected a host that reaches ${subnet.name} and runs guests, found ${extId}`)],
+        : [
+            invalidField(
+              `${path}[${index}]`,
+              `expected a host that reaches ${subnet.name} and runs guests, found ${extId}`,
+            ),
+          ],
     ),
   )
 }

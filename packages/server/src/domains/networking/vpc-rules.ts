@@ -5,7 +5,7 @@ import type { ApiError } from '../../core/api-error.ts'
 import { formatAddress, formatPrefix, overlap, type Prefix, readAddress, writeAsGiven } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import type { Attachment } from './gateway-nodes.ts'
-import { fault, hostFaults } from './ip-config.ts'
+import { hostFaults, invalidField } from './ip-config.ts'
 import { readSubnet, writeSubnetAsGiven } from './ip-subnet.ts'
 
 export type VpcBody = BodyOf<typeof Vpc>
@@ -15,12 +15,12 @@ export function vpcFaults(body: VpcBody): ApiError[] {
   return [
     ...(body.externalSubnets ?? []).flatMap((each, index) => attachmentFaults(each, `externalSubnets[${index}]`)),
     ...repeated(body.externalSubnets ?? [], ({ subnetReference }) => subnetReference).map((index) =>
-      fault(`externalSubnets[${index}]/subnetReference`, 'expected each external subnet once'),
+      invalidField(`externalSubnets[${index}]/subnetReference`, 'expected each external subnet once'),
     ),
     ...prefixFaults(body.externallyRoutablePrefixes ?? []),
     ...servers.flatMap((server, index) => hostFaults(server, `commonDhcpOptions/domainNameServers[${index}]`)),
     ...repeated(body.kubernetesClusters ?? [], ({ extId }) => extId).map((index) =>
-      fault(`kubernetesClusters[${index}]/extId`, 'expected each cluster once'),
+      invalidField(`kubernetesClusters[${index}]/extId`, 'expected each cluster once'),
     ),
   ]
 }
@@ -35,14 +35,14 @@ function attachmentFaults(
     return typeof address === 'string' ? Symbol(address) : formatAddress(address)
   })
   for (const index of repeated(spelled, (text) => text)) {
-    faults.push(fault(`${path}/externalIps[${index}]`, 'expected each address once'))
+    faults.push(invalidField(`${path}/externalIps[${index}]`, 'expected each address once'))
   }
   for (const index of repeated(gatewayNodes ?? [], (node) => node)) {
-    faults.push(fault(`${path}/gatewayNodes[${index}]`, 'expected each host once'))
+    faults.push(invalidField(`${path}/gatewayNodes[${index}]`, 'expected each host once'))
   }
   if (gatewayNodes !== undefined && activeGatewayCount > gatewayNodes.length) {
     const most = `expected at most ${gatewayNodes.length}, the number of gatewayNodes, found ${activeGatewayCount}`
-    faults.push(fault(`${path}/activeGatewayCount`, most))
+    faults.push(invalidField(`${path}/activeGatewayCount`, most))
   }
   return faults
 }
@@ -60,7 +60,7 @@ function prefixFaults(given: NonNullable<VpcBody['externallyRoutablePrefixes']>)
     const other = earlier.find((each) => each.prefix.family === prefix.family && overlap(each.prefix, prefix))
     if (other !== undefined) {
       const text = `${formatPrefix(prefix)} overlaps externallyRoutablePrefixes[${other.index}]`
-      faults.push(fault(path, text))
+      faults.push(invalidField(path, text))
     }
     earlier.push({ prefix, index })
   }
@@ -83,22 +83,22 @@ export function attachedFaults(
 ): ApiError[] {
   const faults = subnets.flatMap((subnet, index) => {
     const path = `externalSubnets[${index}]/subnetReference`
-    if (subnet.isExternal !== true) return [fault(path, `expected an external subnet, found ${subnet.name}`)]
+    if (subnet.isExternal !== true) return [invalidField(path, `expected an external subnet, found ${subnet.name}`)]
     if (subnet.subnetType === 'VLAN') return []
-    if (subnet.vpcReference === vpcExtId) return [fault(path, `${subnet.name} is a subnet of this VPC`)]
+    if (subnet.vpcReference === vpcExtId) return [invalidField(path, `${subnet.name} is a subnet of this VPC`)]
     return vpcType === 'TRANSIT'
-      ? [fault(path, `expected a VLAN for a VPC of the type TRANSIT, found ${subnet.name}`)]
+      ? [invalidField(path, `expected a VLAN for a VPC of the type TRANSIT, found ${subnet.name}`)]
       : []
   })
   for (const index of repeated(subnets, ({ isNatEnabled }) => isNatEnabled === true)) {
     const text = 'expected at most one external subnet with NAT and one without'
-    faults.push(fault(`externalSubnets[${index}]/subnetReference`, text))
+    faults.push(invalidField(`externalSubnets[${index}]/subnetReference`, text))
   }
   return faults
 }
 
 /** Values in which the stored form of a valid body differs from the body. */
-export function configurationOf({ vpcType = 'REGULAR', externallyRoutablePrefixes, commonDhcpOptions }: VpcBody) {
+export function vpcConfigurationOf({ vpcType = 'REGULAR', externallyRoutablePrefixes, commonDhcpOptions }: VpcBody) {
   const domainNameServers = commonDhcpOptions?.domainNameServers?.map(writeAsGiven)
   return {
     vpcType,

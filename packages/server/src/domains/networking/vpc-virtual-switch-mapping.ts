@@ -23,8 +23,8 @@ import { rowsOf } from '../invariants/rule.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import type { MappingEntity } from '../scheduling/overlay-switches.ts'
 import { refuseWhileChanging } from './busy.ts'
-import { fault } from './ip-config.ts'
-import { metadataOf, ownedBy, ownerOf } from './metadata.ts'
+import { invalidField } from './ip-config.ts'
+import { metadataOf, ownerMetadata, ownerOf } from './metadata.ts'
 import { refuseReservingForVpcs } from './reserved-switches.ts'
 import { programOverlaySubnets } from './subnet-tasks.ts'
 
@@ -110,7 +110,7 @@ type Body = readonly BodyOf<typeof VpcVirtualSwitchMapping>[]
 /** One for each cluster that the body names. @throws ApiError 400, 409 while a switch changes */
 async function plannedFor(ctx: WriteContext, body: Body): Promise<readonly Mapped[]> {
   const seen = new Set<string>()
-  const faults: ReturnType<typeof fault>[] = []
+  const faults: ReturnType<typeof invalidField>[] = []
   const planned: Mapped[] = []
   for (const [index, item] of body.entries()) {
     const virtualSwitch = (await ctx.store.get(VirtualSwitch, item.virtualSwitchUuid))!
@@ -119,9 +119,11 @@ async function plannedFor(ctx: WriteContext, body: Body): Promise<readonly Mappe
     for (const [at, clusterExtId] of (item.clusterUuids ?? own).entries()) {
       const path = item.clusterUuids === undefined ? `[${index}]/virtualSwitchUuid` : `[${index}]/clusterUuids[${at}]`
       if (!own.includes(clusterExtId))
-        faults.push(fault(path, `expected a cluster of the virtual switch, ${own.join(', ')}, found ${clusterExtId}`))
+        faults.push(
+          invalidField(path, `expected a cluster of the virtual switch, ${own.join(', ')}, found ${clusterExtId}`),
+        )
       else if (seen.has(clusterExtId))
-        faults.push(fault(path, `expected each cluster once, found ${clusterExtId} again`))
+        faults.push(invalidField(path, `expected each cluster once, found ${clusterExtId} again`))
       seen.add(clusterExtId)
       const mapped = await mappedOf(ctx, item, clusterExtId)
       if (own.includes(clusterExtId)) await refuseReservingForVpcs(ctx, mapped.after, virtualSwitch)
@@ -135,7 +137,7 @@ async function plannedFor(ctx: WriteContext, body: Body): Promise<readonly Mappe
 async function mappedOf(ctx: WriteContext, item: Body[number], clusterExtId: string): Promise<Mapped> {
   const before = await ctx.store.findOne(VpcVirtualSwitchMapping, { clusterExtId })
   const fresh = created(ctx, VpcVirtualSwitchMapping, item)
-  const owner = before === undefined ? ownedBy(ctx.caller) : ownerOf(before)
+  const owner = before === undefined ? ownerMetadata(ctx.caller) : ownerOf(before)
   const after: MappingEntity = {
     ...fresh,
     ...(before !== undefined && { extId: before.extId, tenantId: before.tenantId }),

@@ -17,12 +17,12 @@ import { limit, limitOf } from '../limits.ts'
 import { refuseWhileChanging } from './busy.ts'
 import { followGateways } from './follow-gateways.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
-import { inUse, namesOf, shownAs, shownUsers, type User, usersOf } from './in-use.ts'
-import { metadataOf, ownedBy, ownerOf } from './metadata.ts'
+import { inUse, nameFor, namesOf, shownUsers, type User, visibleReferrers } from './in-use.ts'
+import { metadataOf, ownerMetadata, ownerOf } from './metadata.ts'
 import { defaultPolicyOf } from './policy-program.ts'
-import { attachingOf, connect, subnetsBetween } from './vpc-attachments.ts'
+import { attachingOf, connectExternalSubnets, subnetsBetween } from './vpc-attachments.ts'
 import { clashesOf } from './vpc-prefixes.ts'
-import { configurationOf, vpcFaults } from './vpc-rules.ts'
+import { vpcConfigurationOf, vpcFaults } from './vpc-rules.ts'
 import { createVpcTask, deleteVpcTask, translatedBy, updateVpcTask } from './vpc-tasks.ts'
 
 /** Source: behaviour networking.md 3.5. */
@@ -39,12 +39,12 @@ export const vpc = implement(
       const attaching = await attachingOf(ctx, extId, body)
       await requireController(ctx.store, 'VPCs')
       await refuseBeyondLimit(ctx)
-      const owner = ownedBy(ctx.caller)
+      const owner = ownerMetadata(ctx.caller)
       const entity: VpcEntity = created(ctx, Vpc, body, {
-        ...configurationOf(body),
+        ...vpcConfigurationOf(body),
         extId,
         metadata: metadataOf(body.metadata, owner),
-        externalSubnets: await connect(ctx, extId, attaching, []),
+        externalSubnets: await connectExternalSubnets(ctx, extId, attaching, []),
       })
       await refuseClashes(ctx, entity)
       const { tenantId, externalRoutingDomainReference } = entity
@@ -69,9 +69,9 @@ export const vpc = implement(
       const { change: _, ...before } = stored
       const after: VpcEntity = {
         ...replaced(Vpc, before, body, ctx.version),
-        ...configurationOf(body),
+        ...vpcConfigurationOf(body),
         metadata: metadataOf(body.metadata, ownerOf(stored)),
-        externalSubnets: await connect(ctx, stored.extId, attaching, before.externalSubnets ?? []),
+        externalSubnets: await connectExternalSubnets(ctx, stored.extId, attaching, before.externalSubnets ?? []),
       }
       await refuseDetaching(ctx, before, after)
       await refuseClashes(ctx, after)
@@ -85,7 +85,7 @@ export const vpc = implement(
     async deleteVpcById(ctx) {
       const stored = ctx.target
       refuseWhileChanging('VPC', stored)
-      const users = await usersOf(ctx, 'Vpc', stored.extId, (kind) => !parts.has(kind))
+      const users = await visibleReferrers(ctx, 'Vpc', stored.extId, (kind) => !parts.has(kind))
       if (users.length > 0) throw inUse('VPC', stored.name, await namesOf(ctx, users))
       // Policies and routes are deleted with the VPC, but not while a task is changing one of them.
       const policies = await ctx.store.findWhere(RoutingPolicy, { vpcExtId: stored.extId })
@@ -149,7 +149,7 @@ async function refuseClashes(ctx: WriteContext, vpc: VpcEntity): Promise<void> {
   if (vpcGlobalConfig?.isOverlappingErpsEnabled === true) return
   const [clash] = await clashesOf(ctx.store, vpc)
   if (clash === undefined) return
-  const fields = `externally routable prefix on the external subnet (${await shownAs(ctx, Vpc, clash.vpc)} overlaps ${clash.prefix})`
+  const fields = `externally routable prefix on the external subnet (${await nameFor(ctx, Vpc, clash.vpc)} overlaps ${clash.prefix})`
   throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'VPC', fields })
 }
 

@@ -9,14 +9,14 @@ import { formatTime } from '../../core/time/clock.ts'
 import { created, replaced } from '../../core/updates.ts'
 import { defineTask, implement, parentOf, type WriteContext } from '../context.ts'
 import { probe } from './backup/copy.ts'
-import { discardCopy, recordSuccess, runBackup, startIfDue, verify, write, writtenBy } from './backup/run-task.ts'
+import { discardCopy, recordSuccess, runBackup, startIfDue, verify, writeParts, writtenBy } from './backup/run-task.ts'
 import { backupSchedule } from './backup/schedule.ts'
-import { placeOfTarget, type RunInput, targetOf } from './backup/target-place.ts'
+import { placeOfTarget, type RunInput, targetOfRun } from './backup/target-place.ts'
 import {
-  affectedBy,
+  affectedByBackup,
   checkTargetLocation,
   clusterOf,
-  lockOf,
+  lockOfTarget,
   minutesBetween,
   refuseTooMany,
   requireEligible,
@@ -35,18 +35,18 @@ const createTarget = defineTask<RunInput>({
       progress: 20,
       seconds: [5, 15],
       run: async (ctx, input) => {
-        const target = await targetOf(ctx, input)
+        const target = await targetOfRun(ctx, input)
         await requireEligible(ctx, target.location)
         await probe(placeOfTarget(ctx, target), target.domainManagerExtId as string, ctx.taskExtId)
       },
       // No undo: the probe removes its own object.
     },
-    { name: 'write', progress: 90, run: (ctx, input) => write(ctx, input, 90), undo: discardCopy },
+    { name: 'write', progress: 90, run: (ctx, input) => writeParts(ctx, input, 90), undo: discardCopy },
     {
       name: 'verify',
       run: (ctx, input) => verify(ctx, input, writtenBy(ctx)),
       record: async (ctx, input) => {
-        const target = await targetOf(ctx, input)
+        const target = await targetOfRun(ctx, input)
         // Other targets may have been created since the request was accepted.
         await refuseTooMany(ctx.store, target.location)
         await ctx.store.publish(BackupTarget, target.extId)
@@ -106,7 +106,7 @@ const updateTarget = defineTask<UpdateInput>({
       name: 'verify',
       // Probe with the stored target: if its encrypted credentials did not open, the next run would fail.
       run: async (ctx, { after }) => {
-        const target = await targetOf(ctx, { targetExtId: after.extId })
+        const target = await targetOfRun(ctx, { targetExtId: after.extId })
         await probe(placeOfTarget(ctx, target), after.domainManagerExtId as string, ctx.taskExtId)
       },
       // A target that was paused is backed up immediately.
@@ -186,13 +186,13 @@ async function start<I>(
   description: string,
   { extId, location }: Pick<Target, 'extId' | 'location'>,
 ): Promise<{ readonly extId: string }> {
-  const affected = await affectedBy(ctx.store, await ownManager(ctx.store), location)
+  const affected = await affectedByBackup(ctx.store, await ownManager(ctx.store), location)
   const clusterExtId = clusterOf(location)
   return ctx.startTask(definition, input, {
     operation,
     description,
     affected,
-    locks: [lockOf(extId)],
+    locks: [lockOfTarget(extId)],
     ...(clusterExtId === undefined ? {} : { clusterExtIds: [clusterExtId] }),
   })
 }

@@ -32,7 +32,7 @@ export const fetchSoftware = defineTask<Input>({
           await ctx.drivers.hypervisor.createDisk({ extId: diskOf(node), containerExtId, sizeBytes: diskBytes })
         }
       },
-      undo: (ctx, { nodes }) => removeDisks(ctx, nodes),
+      undo: (ctx, { nodes }) => removeNodeDisks(ctx, nodes),
     },
   ],
 })
@@ -64,16 +64,16 @@ export const createNodes = defineTask<Input>({
           await hypervisor.startVm(node.extId, node.hostExtId)
         }
       },
-      undo: (ctx, { nodes }) => removeNodes(ctx, nodes),
+      undo: (ctx, { nodes }) => removePlannedNodes(ctx, nodes),
     },
   ],
 })
 
-export async function removeDisks({ drivers }: Asking, nodes: readonly NodePlan[]): Promise<void> {
+export async function removeNodeDisks({ drivers }: Asking, nodes: readonly NodePlan[]): Promise<void> {
   for (const node of nodes) await drivers.hypervisor.deleteDisk(diskOf(node))
 }
 
-export async function removeNodes({ drivers }: Asking, nodes: readonly NodePlan[]): Promise<void> {
+export async function removePlannedNodes({ drivers }: Asking, nodes: readonly NodePlan[]): Promise<void> {
   for (const { extId } of nodes) {
     await drivers.hypervisor.stopVm(extId)
     await drivers.hypervisor.undefineVm(extId)

@@ -7,7 +7,7 @@ import {
   type AddressRange,
   formatAddress,
   formatPrefix,
-  holds,
+  isInRange,
   type Prefix,
   parseAddress,
   prefixOf,
@@ -39,19 +39,19 @@ export function networkFaults(network: Network, subnet: SubnetEntity): ApiError[
   if (prefix === undefined)
     return [...faults, invalid(`${path}/subnetMask`, 'expected a gateway and a mask in IPv4, such as 255.255.255.0')]
   const gateway = parsed(external?.defaultGateway)
-  if (gateway === undefined || !holds(prefix, gateway.value))
+  if (gateway === undefined || !isInRange(prefix, gateway.value))
     faults.push(invalid(`${path}/defaultGateway`, `expected an address inside ${formatPrefix(prefix)}`))
   const ranges = rangesOf(network)
   for (const [index, range] of ranges.entries()) {
     if (range === undefined)
       faults.push(invalid(`${path}/ipRanges[${index}]`, 'expected begin and end in IPv4, in this order'))
-    else if (!holds(hostsOf(prefix), range.first) || !holds(hostsOf(prefix), range.last))
+    else if (!isInRange(hostsOf(prefix), range.first) || !isInRange(hostsOf(prefix), range.last))
       faults.push(invalid(`${path}/ipRanges[${index}]`, `expected addresses of hosts inside ${formatPrefix(prefix)}`))
   }
   const external4 = parsed(network.externalAddress)
   if (
     network.externalAddress !== undefined &&
-    !ranges.some((range) => range && external4 && holds(range, external4.value))
+    !ranges.some((range) => range && external4 && isInRange(range, external4.value))
   )
     faults.push(invalid('network/externalAddress', 'expected an IPv4 address of the ranges'))
   return faults

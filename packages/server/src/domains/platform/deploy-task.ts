@@ -6,8 +6,8 @@ import { notFound } from '../../core/standard.ts'
 import type { Reader } from '../../store/store.ts'
 import { isManaged, leaseExactly, releaseHolder } from '../addressing/leases.ts'
 import { DriverError, defineTask, type RecordContext, type StepContext, type TaskDefinition } from '../context.ts'
-import { doesNotFit, holdNode, hostForNode, releaseNodes } from '../scheduling/manager-nodes.ts'
-import { createNodes, fetchSoftware, type NodePlan, removeDisks, removeNodes } from './deploy-parts.ts'
+import { doesNotFit, holdNode, hostForNode, releaseManagerNodes } from '../scheduling/manager-nodes.ts'
+import { createNodes, fetchSoftware, type NodePlan, removeNodeDisks, removePlannedNodes } from './deploy-parts.ts'
 import { addressCount, freeAddresses } from './deploy-plan.ts'
 import { sizes } from './manager-size.ts'
 import type { Manager } from './own-manager.ts'
@@ -80,7 +80,7 @@ export const deployManager = defineTask<Input>({
       },
       unrecord: async (ctx, { extId }) => {
         const manager = await pendingManager(ctx.store, extId)
-        await releaseNodes(ctx.store, manager.nodeExtIds ?? [])
+        await releaseManagerNodes(ctx.store, manager.nodeExtIds ?? [])
       },
     },
     {
@@ -92,7 +92,7 @@ export const deployManager = defineTask<Input>({
       name: 'copy image',
       progress: 40,
       run: (ctx) => untilTaskEnds(ctx, 'start copying'),
-      undo: (ctx) => removeDisks(ctx, nodesIn(ctx)),
+      undo: (ctx) => removeNodeDisks(ctx, nodesIn(ctx)),
     },
     {
       name: 'start booting',
@@ -103,7 +103,7 @@ export const deployManager = defineTask<Input>({
       name: 'boot nodes',
       progress: 70,
       run: (ctx) => untilTaskEnds(ctx, 'start booting'),
-      undo: (ctx) => removeNodes(ctx, nodesIn(ctx)),
+      undo: (ctx) => removePlannedNodes(ctx, nodesIn(ctx)),
     },
     {
       name: 'configure network',

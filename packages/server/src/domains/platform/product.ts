@@ -4,7 +4,7 @@ import { Product, type ProductName, productOperations } from '@hyperplane/contra
 import { ApiError } from '../../core/api-error.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader, Transaction } from '../../store/store.ts'
-import { products, usersOf } from '../admission/products.ts'
+import { products, usersOfProduct } from '../admission/products.ts'
 import { defineTask, implement, type Plan, parentOf } from '../context.ts'
 import { growNodes, growthShortfall, type NodeSize } from '../scheduling/manager-nodes.ts'
 import { requireOwn } from './own-manager.ts'
@@ -60,7 +60,7 @@ export const updateProduct = defineTask<Input>({
     {
       name: 'health',
       record: async (ctx, input) => {
-        const users = input.enablementState === 'DISABLED' ? await usersOf(ctx.store, input.name) : undefined
+        const users = input.enablementState === 'DISABLED' ? await usersOfProduct(ctx.store, input.name) : undefined
         if (input.growth !== undefined && users !== undefined) throw inUse(input.name, users)
         if (input.growth !== undefined && !isGrowing(input)) await growNodes(ctx.store, input.nodeExtIds, input.growth)
         await settle(ctx.store, input, ctx.clock.iso())
@@ -143,7 +143,7 @@ async function problemsOf(ctx: Asking, input: Input): Promise<ApiError[]> {
     const shortfall = await growthShortfall(ctx, input.nodeExtIds, input.growth)
     return shortfall === undefined ? [] : [noRoom(input.name, shortfall)]
   }
-  const users = await usersOf(ctx.store, input.name)
+  const users = await usersOfProduct(ctx.store, input.name)
   return users === undefined ? [] : [inUse(input.name, users)]
 }
 

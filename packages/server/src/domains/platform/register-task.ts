@@ -209,12 +209,12 @@ async function revokeTrust(ctx: StepContext, input: RegisterInput): Promise<void
     await ctx.drivers.remoteManagers.revokeTrust(placeOf(ctx, input), proof, await ownManager(ctx.store))
   } catch (error) {
     const { type, name } = remoteOf(ctx)
-    if (!(error instanceof RemoteFault) || type === 'AOS' || !(await isHopeless(ctx, error))) throw error
+    if (!(error instanceof RemoteFault) || type === 'AOS' || !(await isPermanent(ctx, error))) throw error
     await ctx.checkpoint(undefined, async ({ warn }) => warn(notNotifiedWarning(name, error)))
   }
 }
 
-async function isHopeless(ctx: StepContext, { reason }: RemoteFault): Promise<boolean> {
+async function isPermanent(ctx: StepContext, { reason }: RemoteFault): Promise<boolean> {
   if (reason === 'authentication' || reason === 'certificate') return true
   const since = (await ctx.store.get(Task, ctx.taskExtId))?.lastUpdatedTime
   return ctx.clock.now() - (parseTime(since ?? '') ?? Number.POSITIVE_INFINITY) >= farewellTimeoutMillis
@@ -224,7 +224,7 @@ async function credentialsOf(ctx: Pick<StepContext, 'store' | 'secrets'>, input:
   if (input.credentials !== undefined) return input.credentials
   const attempt = await ctx.store.get(RegistrationAttempt, input.attemptExtId)
   const text = ctx.secrets.open(RegistrationAttempt.kind, input.attemptExtId, 'credentials', attempt?.credentials)
-  if (text === undefined) throw new Error('a registration asks for credentials that are forgotten')
+  if (text === undefined) throw new Error('a registration needs credentials that are no longer stored')
   return JSON.parse(text) as Credentials
 }
 

@@ -9,7 +9,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { pathOf } from '../../core/standard.ts'
 import { and, anyOf, equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
-import { maximumNamed, titles, usersElsewhere } from '../registrations/cluster-users.ts'
+import { maximumNamed, titles, usersOutsideCluster } from '../registrations/cluster-users.ts'
 
 const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
 /** @param ownTask the task that checks, which is no reason itself */
@@ -30,7 +30,7 @@ export async function reasonsAgainstUnregistering(
     const profile = await store.get(ClusterProfile, cluster.clusterProfileExtId)
     reasons.push(`it is a member of the cluster profile "${profile?.name ?? cluster.clusterProfileExtId}"`)
   }
-  reasons.push(...(await usersElsewhere(store, clusterExtId)), ...(await overlayVms(store, clusterExtId)))
+  reasons.push(...(await usersOutsideCluster(store, clusterExtId)), ...(await overlayVms(store, clusterExtId)))
   const filter = and(anyOf(pathOf(Task, 'status'), unfinished), equals(pathOf(Task, 'clusterExtIds'), clusterExtId))
   const running = (await store.find(Task, { filter })).filter(({ extId }) => extId !== ownTask)
   if (running.length > 0) reasons.push(`tasks of it are not finished: ${running.length}`)

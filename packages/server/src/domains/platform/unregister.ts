@@ -10,7 +10,7 @@ import { notFound } from '../../core/standard.ts'
 import { type InventoryRow, RemoteFault } from '../../drivers/remote-managers.ts'
 import { accountIdOf, removeAccount } from '../accounts/manager-accounts.ts'
 import { defineTask, type Plan, type StepContext, type WriteContext } from '../context.ts'
-import { removeInventory, rowsOf } from '../registrations/cluster-inventory.ts'
+import { removeInventory, rowsOfCluster } from '../registrations/cluster-inventory.ts'
 import { requireReachable } from '../registrations/reachability.ts'
 import { type RegistrationRow, registrationIdOf, registrationOf } from '../registrations/registrations.ts'
 import { type Manager, ownManager, requireOwn } from './own-manager.ts'
@@ -163,7 +163,7 @@ async function planDeparture(ctx: StepContext, input: Input): Promise<Plan> {
   if (!input.isCluster)
     return { changes: [{ attribute: `registration of ${input.name}`, from: 'present', to: 'absent' }], problems }
   const counts = new Map<string, number>()
-  for (const { part } of await rowsOf(ctx.store, input.remoteExtId))
+  for (const { part } of await rowsOfCluster(ctx.store, input.remoteExtId))
     counts.set(part.resource.kind, (counts.get(part.resource.kind) ?? 0) + 1)
   const cluster = await ctx.store.get(Cluster, input.remoteExtId)
   return {

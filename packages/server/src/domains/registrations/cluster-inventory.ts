@@ -40,7 +40,7 @@ interface Found {
   readonly entity: { readonly extId: string; readonly [field: string]: unknown }
 }
 
-export async function rowsOf(store: Reader, clusterExtId: string): Promise<readonly Found[]> {
+export async function rowsOfCluster(store: Reader, clusterExtId: string): Promise<readonly Found[]> {
   const found: Found[] = []
   for (const part of clusterPartsOf(store.kinds).owned) {
     const owners =
@@ -64,7 +64,7 @@ async function rowsBy(store: Reader, { resource, by }: Part, owner: string): Pro
 
 /** Removes the rows of a cluster from the store. @returns the inventory that stays with the cluster */
 export async function removeInventory(store: Transaction, clusterExtId: string): Promise<readonly InventoryRow[]> {
-  const rows = await rowsOf(store, clusterExtId)
+  const rows = await rowsOfCluster(store, clusterExtId)
   const inventory = rows.map(({ part, entity }) => ({ kind: part.resource.kind, entity: exported(part, entity) }))
   for (const part of clusterPartsOf(store.kinds).shared) {
     const { resource, by } = part

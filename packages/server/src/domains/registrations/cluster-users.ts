@@ -3,7 +3,7 @@ import { contract } from '@hyperplane/contract'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Image } from '@hyperplane/contract/vmm/content/image'
 import type { Reader } from '../../store/store.ts'
-import { rowsOf } from './cluster-inventory.ts'
+import { rowsOfCluster } from './cluster-inventory.ts'
 
 export const maximumNamed = 20
 /** No limit: most referrers of an entity leave with the cluster, so a limit could hide the others. */
@@ -14,8 +14,8 @@ export const titles = new Map(
 )
 
 /** Entities that stay and use what leaves with the cluster; one sentence for each. */
-export async function usersElsewhere(store: Reader, clusterExtId: string): Promise<string[]> {
-  const rows = await rowsOf(store, clusterExtId)
+export async function usersOutsideCluster(store: Reader, clusterExtId: string): Promise<string[]> {
+  const rows = await rowsOfCluster(store, clusterExtId)
   const going = new Set(rows.map(({ part, entity }) => `${part.resource.kind}/${entity.extId}`))
   const users = new Map<string, string>()
   for (const { part, entity } of rows) {

@@ -135,7 +135,7 @@ export async function releaseDevices(store: Transaction, vmExtId: string): Promi
 }
 
 /** Cards of the vendor with this type of virtual GPU. */
-export const carries =
+export const carriesDevice =
   ({ vendor, deviceId }: GpuBody) =>
   (device: HostDevice): boolean =>
     device.kind === 'SHARED_GPU' && device.vendor === vendor && device.types.some((type) => type.deviceId === deviceId)
@@ -147,7 +147,7 @@ export function virtualGpuType(
   { vendor, deviceId }: GpuBody,
   path: string,
 ): VirtualGpuType {
-  const cards = sharedGpus(hardware.devicesOf(clusterExtId)).filter(carries({ vendor, deviceId }))
+  const cards = sharedGpus(hardware.devicesOf(clusterExtId)).filter(carriesDevice({ vendor, deviceId }))
   const found = cards.flatMap(({ types }) => types).find((type) => type.deviceId === deviceId)
   if (found !== undefined) return found
   const id = `${vendor} ${deviceId} (VIRTUAL)`

@@ -40,8 +40,8 @@ export interface Evacuating extends HostOfCluster {
 export type Repopulating = Omit<Evacuating, 'mayShutDownVms' | 'rollsBackOnFailure'>
 
 /**
- * VMs leave a host and come back while another task changes its network; its controller VM keeps running. That task stands
- * in `HostMaintenance.taskExtId` until the VMs are back.
+ * VMs leave a host and come back while another task changes its network; its controller VM keeps running. That task is
+ * named in `HostMaintenance.taskExtId` until the VMs are back.
  */
 export const hostTasks = {
   evacuate: taskNamed<Evacuating>('clustermgmt.evacuate-host'),
@@ -54,9 +54,10 @@ export async function beginMaintenance(
   { hostExtId, clusterExtId }: HostOfCluster,
   taskExtId: string,
 ): Promise<void> {
-  const begun = { clusterExtId, taskExtId, isEvacuating: true }
-  if ((await store.get(HostMaintenance, hostExtId)) !== undefined) await store.update(HostMaintenance, hostExtId, begun)
-  else await store.insert(HostMaintenance, { extId: hostExtId, ...begun, movedVmExtIds: [], stoppedVmExtIds: [] })
+  const started = { clusterExtId, taskExtId, isEvacuating: true }
+  if ((await store.get(HostMaintenance, hostExtId)) !== undefined)
+    await store.update(HostMaintenance, hostExtId, started)
+  else await store.insert(HostMaintenance, { extId: hostExtId, ...started, movedVmExtIds: [], stoppedVmExtIds: [] })
 }
 
 export interface VmOfHost {

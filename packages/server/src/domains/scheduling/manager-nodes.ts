@@ -54,7 +54,7 @@ export async function holdNode(
   })
 }
 
-export async function releaseNodes(store: Transaction, nodeExtIds: readonly string[]): Promise<void> {
+export async function releaseManagerNodes(store: Transaction, nodeExtIds: readonly string[]): Promise<void> {
   for (const held of await heldBy(store, nodeExtIds)) await store.remove(HostAllocation, held.extId)
 }
 

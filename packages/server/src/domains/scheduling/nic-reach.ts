@@ -8,7 +8,7 @@ import type { VmEntity } from '../virtual-machines/entity.ts'
 import { overlaySwitchOf } from './overlay-switches.ts'
 
 /** @returns the refusal when the subnet is not on the VM's cluster, or not on the host of a VM that runs */
-export async function unreachable(store: Reader, vm: VmEntity, subnet: Subnet): Promise<ApiError | undefined> {
+export async function unreachableSubnet(store: Reader, vm: VmEntity, subnet: Subnet): Promise<ApiError | undefined> {
   const isOverlay = subnet.subnetType === 'OVERLAY'
   if (!isOverlay && subnet.clusterReference !== undefined && subnet.clusterReference !== vm.cluster?.extId)
     return new ApiError('CONFLICT', { fault: `The subnet ${subnet.name} is not on the cluster of VM ${vm.name}.` })

@@ -72,7 +72,7 @@ export async function place(ctx: Starting, vm: Vm): Promise<string> {
 }
 
 /** Excludes the VM's own host and `tried`, whose reasons are added to the result; keeps an existing reservation. */
-export async function placeElsewhere(
+export async function placeOnOtherHost(
   ctx: Scheduling,
   vm: Vm,
   tried: ReadonlyMap<string, string> = new Map(),
@@ -129,15 +129,15 @@ export async function makeRoom(ctx: Scheduling, vm: Vm, grown: Vm): Promise<stri
   return hold(ctx, grown, elsewhere, demand, refused)
 }
 
-export async function giveBack(store: Transaction, vmExtId: string, hostExtId?: string): Promise<void> {
+export async function releaseReservation(store: Transaction, vmExtId: string, hostExtId?: string): Promise<void> {
   for (const held of await allocationsOf(store, vmExtId)) {
     if (hostExtId === undefined || held.hostExtId === hostExtId) await store.remove(HostAllocation, held.extId)
   }
 }
 
-export async function giveBackElsewhere(store: Transaction, vm: Vm): Promise<void> {
+export async function releaseOtherReservations(store: Transaction, vm: Vm): Promise<void> {
   for (const { hostExtId } of await allocationsOf(store, vm.extId))
-    if (hostExtId !== vm.host?.extId) await giveBack(store, vm.extId, hostExtId)
+    if (hostExtId !== vm.host?.extId) await releaseReservation(store, vm.extId, hostExtId)
 }
 
 /** Rolls `makeRoom` back. */
@@ -311,14 +311,14 @@ const demandAmongPeers = async ({ store, drivers }: Choosing, vm: Vm): Promise<D
 })
 
 /** Read once by a caller that places many VMs. */
-export interface Known {
+export interface Preloaded {
   /** By VM. */
   readonly claimed?: ReadonlyMap<string, { readonly hostExtId: string }>
   /** The policy is the same for all of these VMs. */
   readonly hostAffinity?: HostAffinity
 }
 
-export async function demandOf(store: Reader, vm: Vm, known: Known = {}): Promise<Demand> {
+export async function demandOf(store: Reader, vm: Vm, preloaded: Preloaded = {}): Promise<Demand> {
   const switchExtIds = new Set<string>()
   for (const nic of vm.nics ?? []) {
     const subnet = await subnetOf(store, nic.networkInfo?.subnet?.extId)
@@ -329,10 +329,11 @@ export async function demandOf(store: Reader, vm: Vm, known: Known = {}): Promis
     if (switchExtId !== undefined) switchExtIds.add(switchExtId)
   }
   const baseline = await baselineOf(store, vm)
-  const claim = known.claimed === undefined ? (await claimsOfVm(store, vm.extId))[0] : known.claimed.get(vm.extId)
+  const claim =
+    preloaded.claimed === undefined ? (await claimsOfVm(store, vm.extId))[0] : preloaded.claimed.get(vm.extId)
   const virtualGpus = (vm.gpus ?? []).flatMap(({ mode, deviceId }) => (mode === 'VIRTUAL' ? (deviceId ?? []) : []))
   const virtualFunctions = functionWishesOf(vm)
-  const hostAffinity = known.hostAffinity ?? (await hostAffinityOf(store, vm))
+  const hostAffinity = preloaded.hostAffinity ?? (await hostAffinityOf(store, vm))
   return {
     memoryBytes: heldMemoryBytes(vm),
     vcpus: vcpusOf(vm),

@@ -8,7 +8,7 @@ type SwitchCluster = SwitchRow['clusters'][number]
 export type SwitchHost = SwitchCluster['hosts'][number]
 
 /** Tasks that change switches of a cluster run one after another: at any time they empty one host at most. */
-export const lockOf = (clusterExtId: string): string => `virtual switches of ${clusterExtId}`
+export const lockOfSwitches = (clusterExtId: string): string => `virtual switches of ${clusterExtId}`
 
 export const nicOf = ({ networkFabric }: Pick<Drivers, 'networkFabric'>, hostExtId: string, given: string) =>
   networkFabric.hostNics(hostExtId).find(({ name, extId }) => name === given || extId === given.toLowerCase())

@@ -7,7 +7,16 @@ import { listOf } from '../../core/standard.ts'
 import { applySelection, type SelectedFields, type Selection } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
 import { diskFigures, type Figure, nicFigures, vmFigures } from './figures.ts'
-import { bucketsOf, type Grid, gridOf, maximumPoints, type StatType, spanOf, warnOfWidening, wholeOf } from './grid.ts'
+import {
+  bucketsOf,
+  type Grid,
+  gridOf,
+  maximumPoints,
+  type StatType,
+  singleBucketOf,
+  spanOf,
+  warnOfWidening,
+} from './grid.ts'
 import { pointsOf, type Subject } from './series.ts'
 
 export type Request = Pick<RequestInput, 'query'>
@@ -69,12 +78,12 @@ async function aggregates<E, P>(
   entities: readonly E[],
   span: { readonly from: number; readonly to: number },
 ): Promise<StatsOfVm<P>[]> {
-  const asked = JSON.stringify([query.filter, query.orderby])
-  const names = namesIn(tuple).filter((name) => asked.includes(`"${name}"`))
+  const requested = JSON.stringify([query.filter, query.orderby])
+  const names = namesIn(tuple).filter((name) => requested.includes(`"${name}"`))
   const wanted = { figures: vmFigures, names, type: typeOf({ query }) }
   return each(await subjectsOf(ctx, entities), async (subject) => ({
     extId: subject.vm.extId,
-    stats: (await pointsOf(ctx.drivers.telemetry, subject, [wholeOf(span)], wanted)) as P[],
+    stats: (await pointsOf(ctx.drivers.telemetry, subject, [singleBucketOf(span)], wanted)) as P[],
   }))
 }
 

@@ -31,11 +31,15 @@ export async function blocksOfCluster(ctx: ReadContext, clusterExtId: string): P
     ids.length === 0
       ? []
       : await ctx.store.find(VolumeDisk, { filter: anyOf(pathOf(VolumeDisk, 'storageContainerId'), ids) })
-  return blocksOf(ctx, clusterExtId, disks)
+  return blocksOfDisks(ctx, clusterExtId, disks)
 }
 
 /** @param disks of one cluster */
-export async function blocksOf(ctx: ReadContext, clusterExtId: string, disks: readonly VolumeDisk[]): Promise<Blocks> {
+export async function blocksOfDisks(
+  ctx: ReadContext,
+  clusterExtId: string,
+  disks: readonly VolumeDisk[],
+): Promise<Blocks> {
   const groupIds = [...new Set(disks.map(({ volumeGroupExtId }) => volumeGroupExtId as string))]
   const groups = new Map((await ctx.store.getMany(VolumeGroup, groupIds)).map((group) => [group.extId, group]))
   const usages = await ctx.drivers.blockStorage.usageOf(disks.map(({ extId }) => extId))

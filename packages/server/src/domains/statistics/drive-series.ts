@@ -1,6 +1,7 @@
 /**
- * Load and usage of one drive: its part of those of its host. Reads are spread over the working drives by the weight of
- * their tier, writes likewise, once for each copy. Source: behaviour clustermgmt.md 1.17, 3 (Statistics generator).
+ * Load and usage of one drive: a share of the load and usage of its host. Reads, and writes once for each copy, are
+ * spread over the working drives by the weight of their tier. Source: behaviour clustermgmt.md 1.17, 3 (Statistics
+ * generator).
  */
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { DriveTier } from '../../drivers/drives.ts'

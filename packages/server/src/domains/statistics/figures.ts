@@ -59,7 +59,7 @@ const KiB = 1024
 const readBytes = ({ io }: Moment): number => io.readKbps * readingSeconds * KiB
 const writtenBytes = ({ io }: Moment): number => io.writeKbps * readingSeconds * KiB
 /** Rounded down; local SSD reads and SSD writes are the remainder, so that all parts add up. */
-const part = (whole: number, share: number): number => Math.floor(whole * share)
+const part = (total: number, share: number): number => Math.floor(total * share)
 const remote = 0.05
 const onDisk = 0.1
 const fromLog = 0.1

@@ -52,16 +52,16 @@ function isNotBefore(start: string, end: string): ApiError {
 
 export function gridOf(
   span: { readonly from: number; readonly to: number },
-  askedSeconds: number,
+  requestedSeconds: number,
   most = maximumPoints,
 ): Grid {
   const { from, to } = span
-  const asked = Math.max(readingSeconds, askedSeconds)
+  const requested = Math.max(readingSeconds, requestedSeconds)
   const pointsAt = (interval: number): number => Math.max(0, Math.floor(to / interval) - Math.floor(from / interval))
-  if (pointsAt(asked) <= most) return { from, to, intervalSeconds: asked }
+  if (pointsAt(requested) <= most) return { from, to, intervalSeconds: requested }
   let interval = Math.ceil((to - from) / most / readingSeconds) * readingSeconds
   while (pointsAt(interval) > most) interval += readingSeconds
-  return { from, to, intervalSeconds: interval, widenedFrom: asked }
+  return { from, to, intervalSeconds: interval, widenedFrom: requested }
 }
 
 export function warnOfWidening(ctx: { warn(message: string): void }, { widenedFrom, intervalSeconds }: Grid): void {
@@ -81,7 +81,7 @@ export function bucketsOf(grid: Grid, most = readingsOfPoint): Bucket[] {
   return buckets
 }
 
-export const wholeOf = ({ from, to }: { readonly from: number; readonly to: number }): Bucket => ({
+export const singleBucketOf = ({ from, to }: { readonly from: number; readonly to: number }): Bucket => ({
   at: to,
   timestamp: formatTime(to * 1000),
   ...readingsIn(from, to, readingsOfSpan),

@@ -4,7 +4,7 @@ import type { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { applySelection } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
 import { type Request, typeOf } from './answers.ts'
-import { type Blocks, blocksOf, readBlocks } from './blocks.ts'
+import { type Blocks, blocksOfDisks, readBlocks } from './blocks.ts'
 import { figureSeries, type SampledBucket, type TimeValue, timesOf } from './figure-series.ts'
 import { bucketsOf, gridOf, spanOf, warnOfWidening } from './grid.ts'
 import { type Io, ioFigures, ioOf, meanOf, noIo, sumOf } from './io.ts'
@@ -57,7 +57,7 @@ export async function blockStatistics<A>(ctx: ReadContext, request: Request, mea
   const requested = query.parameters['$samplingInterval'] as number | undefined
   const grid = gridOf(spanOf(query.parameters, ctx.clock.now()), requested ?? 0, mostPoints)
   if (requested !== undefined) warnOfWidening(ctx, grid)
-  const blocks = await blocksOf(ctx, measured.clusterExtId, measured.disks)
+  const blocks = await blocksOfDisks(ctx, measured.clusterExtId, measured.disks)
   const sampled = await sample(ctx, measured, blocks, bucketsOf(grid, readingsOfBucket))
   const series: Record<string, readonly TimeValue[]> = {}
   for (const name of names) {

@@ -32,7 +32,7 @@ interface HostSample extends HostSums {
 
 type HostFigure = (sample: HostSample) => number
 
-export const share = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((1e6 * part) / whole))
+export const share = (part: number, total: number): number => (total === 0 ? 0 : Math.round((1e6 * part) / total))
 const io = (name: string): HostFigure => ioFigures[name] as HostFigure
 
 const idleWatts = 180

@@ -49,8 +49,8 @@ export async function storageOfHosts(
     const index = indexes.get(time)
     if (index === undefined) return noStorage
     const { capacityBytes, weightBytes } = own[index] as DriveSums
-    const whole = (all[index] as DriveSums).weightBytes
-    const part = whole === 0 ? 0 : weightBytes / whole
+    const totalWeight = (all[index] as DriveSums).weightBytes
+    const part = totalWeight === 0 ? 0 : weightBytes / totalWeight
     const sums = at(time)
     const data = containers.map(({ extId }) => sums.get(extId) ?? noData).reduce(added, noData)
     const physicalBytes = Math.round(part * data.physicalBytes)

@@ -21,9 +21,9 @@ export async function nativeSubjects(
   const journals = new Map<string, Event[]>()
   if (vms.length > readAlone) {
     for (const event of await ctx.store.find(PowerEvent)) {
-      const known = journals.get(event.vmExtId)
-      if (known === undefined) journals.set(event.vmExtId, [event])
-      else known.push(event)
+      const events = journals.get(event.vmExtId)
+      if (events === undefined) journals.set(event.vmExtId, [event])
+      else events.push(event)
     }
   } else {
     for (const { extId } of vms) journals.set(extId, await powerHistory(ctx.store, extId))

@@ -42,15 +42,15 @@ export async function pointsOf(
   const points: Values[] = []
   const addedAt = wanted.disk === undefined ? 0 : (subject.disks[wanted.disk]?.addedAt ?? 0)
   const since = Math.max(subject.createdAt, addedAt)
-  const known = buckets.map((bucket) => bucket.times.filter((time) => time > since))
+  const timesOfBuckets = buckets.map((bucket) => bucket.times.filter((time) => time > since))
   const readings = await telemetry.read(
     subject.vm,
-    known.flatMap((times) => times.map((time) => time * 1000)),
+    timesOfBuckets.flatMap((times) => times.map((time) => time * 1000)),
   )
   const figures = preparedFor(subject, wanted)
   let next = 0
   for (const [index, bucket] of buckets.entries()) {
-    const times = known[index] as readonly number[]
+    const times = timesOfBuckets[index] as readonly number[]
     if (times.length === 0) continue
     const sampled = { ...bucket, times, readings: readings.slice(next, next + times.length) }
     next += times.length

@@ -5,7 +5,7 @@ import { ExternVmStatsTuple } from '@hyperplane/contract/vmm/extern/vm-stats'
 import { VmDiskStatsTuple } from '@hyperplane/contract/vmm/vm/statistics/vm-disk-stats'
 import { VmStatsTuple } from '@hyperplane/contract/vmm/vm/statistics/vm-stats'
 import { diskFigures, vmFigures } from './figures.ts'
-import { bucketsOf, gridOf, spanOf, wholeOf } from './grid.ts'
+import { bucketsOf, gridOf, singleBucketOf, spanOf } from './grid.ts'
 
 const namesOf = (tuple: { fields: object }): string[] =>
   Object.keys(tuple.fields).filter((name) => name !== 'timestamp')
@@ -45,7 +45,7 @@ test('a point represents all readings of its interval and always samples the las
   assert.equal(hour?.times.length, 10)
   assert.equal(hour?.times.at(-1), 3600)
   assert.equal(hour?.weight, 12)
-  assert.equal(wholeOf({ from: 0, to: 7200 }).times.length, 240)
+  assert.equal(singleBucketOf({ from: 0, to: 7200 }).times.length, 240)
 })
 
 test('an interval with too many points becomes the next multiple of 30 s that fits', () => {

@@ -96,9 +96,9 @@ const joined = (sum: Ends | undefined, one: Ends): Ends =>
 
 /** @param share of the span that has passed */
 function sumsAt({ old, young }: Span, time: number, share: number): ReadonlyMap<string, DataSums> {
-  const begun = young.filter(({ from }) => from < time)
-  const ends = begun.length === 0 ? old : new Map(old)
-  for (const { containerExtId, before, after } of begun)
+  const started = young.filter(({ from }) => from < time)
+  const ends = started.length === 0 ? old : new Map(old)
+  for (const { containerExtId, before, after } of started)
     (ends as Map<string, Ends>).set(containerExtId, joined(ends.get(containerExtId), { before, after }))
   const sums = new Map<string, DataSums>()
   for (const [containerExtId, { before, after }] of ends) sums.set(containerExtId, between(before, after, share))

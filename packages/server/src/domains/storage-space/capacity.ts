@@ -89,7 +89,7 @@ export const isInService = (
   hardware: Pick<Drivers['hardware'], 'isHostUp'>,
 ): boolean => maintenanceState === 'normal' && hardware.isHostUp(extId)
 
-/** They have controller VMs, and their drives are the pool. */
+/** These hosts have controller VMs, and their drives form the pool. */
 export const storageHostsOf = async (store: Reader, clusterExtId: string): Promise<Host[]> =>
   (await hostsOf(store, clusterExtId)).filter(storesData)
 
@@ -160,8 +160,8 @@ export async function backupContainerOf(store: Reader, clusterExtId: string): Pr
 
 /** Free space does not limit a thin disk. */
 export function largestDisk(capacityBytes: number, container: StorageContainer): number {
-  const whole = Math.floor(capacityBytes / copiesOf(container))
-  return Math.min(whole, container.logicalAdvertisedCapacityBytes ?? whole)
+  const totalBytes = Math.floor(capacityBytes / copiesOf(container))
+  return Math.min(totalBytes, container.logicalAdvertisedCapacityBytes ?? totalBytes)
 }
 
 /** The largest thin disk that can be created now; 0 while the container is full. */

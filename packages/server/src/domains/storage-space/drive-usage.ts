@@ -68,6 +68,6 @@ function evacuationOf(
 /** Fair share of a drive that is new in the pool. */
 export async function fairBytes(ctx: DriveContext, clusterExtId: string, drive: Drive): Promise<number> {
   const { drives, usedBytes: used } = await poolOf(ctx, clusterExtId)
-  const whole = [...drives, drive].reduce((sum, { sizeBytes }) => sum + usableBytes(sizeBytes), 0)
-  return Math.round((used * usableBytes(drive.sizeBytes)) / whole)
+  const totalBytes = [...drives, drive].reduce((sum, { sizeBytes }) => sum + usableBytes(sizeBytes), 0)
+  return Math.round((used * usableBytes(drive.sizeBytes)) / totalBytes)
 }

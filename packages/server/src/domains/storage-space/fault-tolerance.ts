@@ -50,9 +50,9 @@ export async function currentFaultTolerance(
   const used = await usedBytes(ctx, cluster.extId)
   const left = [...remaining(hardware, hosts, level).values()]
   const helpers = hosts.filter((host) => isServing(hardware, host)).length
-  const whole = hosts.reduce((sum, { extId }) => sum + pooledBytes(hardware.drivesOf(extId)), 0)
+  const totalBytes = hosts.reduce((sum, { extId }) => sum + pooledBytes(hardware.drivesOf(extId)), 0)
   const open = hasRoom(left, copies, used, 0)
-    ? openDomains(losses, whole === 0 ? 0 : used / whole, helpers * copiedBytesPerSecond, ctx.clock.now())
+    ? openDomains(losses, totalBytes === 0 ? 0 : used / totalBytes, helpers * copiedBytesPerSecond, ctx.clock.now())
     : new Set(losses.flatMap(({ domains }) => domains))
   for (let further = copies - 1 - open.size; further > 0; further--)
     if (hasRoom(left, copies, used, further)) return further
@@ -76,8 +76,8 @@ function openDomains(
   return open
 }
 
-function hasRoom(left: readonly number[], copies: number, used: number, gone: number): boolean {
-  const rest = left.toSorted((a, b) => a - b).slice(0, Math.max(0, left.length - gone))
+function hasRoom(left: readonly number[], copies: number, used: number, lost: number): boolean {
+  const rest = left.toSorted((a, b) => a - b).slice(0, Math.max(0, left.length - lost))
   return rest.length >= copies && rest.reduce((sum, bytes) => sum + bytes, 0) >= used
 }
 

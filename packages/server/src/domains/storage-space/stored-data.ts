@@ -110,7 +110,7 @@ async function disksOfExternalVms(
 const sized = (held: number | ReturnType<typeof dataOf>) =>
   typeof held === 'number' ? { logicalBytes: held, uniqueBytes: held } : held
 
-/** Bytes of a layer count once, whoever reads it. */
+/** Bytes of a layer count once, for any number of disks that read the layer. */
 function dataOf({ containerExtId, ownBytes, disks = 1, snapshots = 0 }: Layer) {
   const others = Math.max(0, snapshots - (disks === 0 ? 1 : 0))
   return {

@@ -29,7 +29,7 @@ export const dataStore = implement(dataStoreOperations, {
     const { nodeIds, nodeExtIds, readOnly, ...same } = body
     return startMount(ctx, ctx.target, {
       ...same,
-      nodeExtIds: await united(ctx, ctx.target, nodeIds, nodeExtIds),
+      nodeExtIds: await merged(ctx, ctx.target, nodeIds, nodeExtIds),
       isReadOnly: readOnly === true,
     })
   },
@@ -38,13 +38,13 @@ export const dataStore = implement(dataStoreOperations, {
     const { datastoreName, nodeIds, nodeExtIds } = body
     return startUnmount(ctx, ctx.target, {
       datastoreName,
-      nodeExtIds: await united(ctx, ctx.target, nodeIds, nodeExtIds),
+      nodeExtIds: await merged(ctx, ctx.target, nodeIds, nodeExtIds),
     })
   },
 })
 
 /** No hosts in both lists means all hosts. @throws ApiError 404 for unknown numbers */
-async function united(
+async function merged(
   ctx: WriteContext,
   container: StorageContainer,
   numbers: readonly string[] = [],

@@ -20,9 +20,9 @@ export async function hostNumber(store: Reader, hostExtId: string): Promise<stri
 
 /** @param number with or without the cluster id */
 export async function hostWithNumber(store: Reader, clusterExtId: string, number: string): Promise<string | undefined> {
-  const whole = number.includes('::') ? number.toLowerCase() : `${clusterExtId}::${number}`
+  const qualified = number.includes('::') ? number.toLowerCase() : `${clusterExtId}::${number}`
   for (const { extId } of await hostsOf(store, clusterExtId)) {
-    if ((await hostNumber(store, extId)) === whole) return extId
+    if ((await hostNumber(store, extId)) === qualified) return extId
   }
   return undefined
 }

@@ -1,10 +1,10 @@
 import { ApiError, type AppMessage } from '../../core/api-error.ts'
 
 export const fault = (attributePath: string, expected: string, found: unknown): ApiError =>
-  new ApiError('VMM_INVALID_ARGUMENT', { attributePath, expected, found: shown(found) })
+  new ApiError('VMM_INVALID_ARGUMENT', { attributePath, expected, found: textOfFound(found) })
 
 /** Faults of a part of the body, with paths of the whole body. */
-export const under = (path: string, faults: readonly ApiError[]): ApiError[] =>
+export const withPathPrefix = (path: string, faults: readonly ApiError[]): ApiError[] =>
   faults.map((each) => {
     if (each.key !== 'VMM_INVALID_ARGUMENT') return each
     const further = each.further.map((message) =>
@@ -22,7 +22,7 @@ function placedUnder(path: string, { argumentsMap = {} }: AppMessage, further: r
   )
 }
 
-const shown = (found: unknown): string => {
+const textOfFound = (found: unknown): string => {
   if (found === undefined) return 'nothing'
   const text = typeof found === 'string' ? `"${found}"` : JSON.stringify(found)
   return text.length > 100 ? `${text.slice(0, 100)}…` : text

@@ -103,7 +103,7 @@ export function shownNic(nic: NicEntity): NicEntity {
   return newer
 }
 
-/** @throws ApiError 404 for a profile that is gone, 400 for one of another capability */
+/** @throws ApiError 404 for a deleted profile, 400 for a profile of another capability */
 export async function requireProfile(store: Reader, nic: NicPair, at: string): Promise<void> {
   const found = virtualFunctionOf(nic)
   if (found === undefined) return

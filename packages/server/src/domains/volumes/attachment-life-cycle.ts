@@ -7,10 +7,10 @@ import type { TaskStarted } from '../../core/handlers.ts'
 import {
   type Attachment,
   type Group,
+  requireAttached,
   requireAttachment,
   requireClaim,
   requireGroupAttachable,
-  requireMade,
   touchEnds,
 } from '../block-volumes/attachments.ts'
 import { requireUsable } from '../block-volumes/groups.ts'
@@ -121,7 +121,7 @@ const detachTaskOf = (kind: Steps) =>
       {
         name: 'check',
         progress: 10,
-        run: (ctx, { attachment }) => requireMade(ctx.store, attachment),
+        run: (ctx, { attachment }) => requireAttached(ctx.store, attachment),
         // No undo: a check changes nothing.
       },
       {

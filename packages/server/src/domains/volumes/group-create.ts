@@ -13,7 +13,7 @@ import { affected, defineTask, type WriteContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
 import { accessAfter, namingAfter, newGroupFaults } from './group-rules.ts'
 import { targetOf } from './group-target.ts'
-import { allocateDisk, checkDisk, type DiskInput, diskFaults, inputOf, planDisks } from './new-disks.ts'
+import { allocateDisk, checkDisk, type DiskInput, diskInputOf, newDiskFaults, planDisks } from './new-disks.ts'
 
 /** Per cluster. Source: behaviour volumes-storage.md 1.1. */
 export const maximumGroups = limit('volumeGroupsOfCluster', 6000)
@@ -28,7 +28,7 @@ const pathInGroup = (index: number): string => `disks[${index}]/`
 
 export const groupCreationFaults = (body: BodyOf<typeof VolumeGroup>): ApiError[] => [
   ...newGroupFaults(body),
-  ...diskFaults(body.disks ?? [], pathInGroup),
+  ...newDiskFaults(body.disks ?? [], pathInGroup),
 ]
 
 /** Pending rows reserve names and indexes until the task publishes them. */
@@ -64,7 +64,7 @@ export async function createGroup(ctx: WriteContext, body: BodyOf<typeof VolumeG
   })
   await ctx.store.insert(VolumeGroup, group, { pending: true })
   for (const { disk } of planned) await ctx.store.insert(VolumeDisk, disk, { pending: true })
-  const input = { groupExtId: extId, clusterExtId: body.clusterReference, disks: planned.map(inputOf) }
+  const input = { groupExtId: extId, clusterExtId: body.clusterReference, disks: planned.map(diskInputOf) }
   const task = await ctx.startTask(makeGroup, input, {
     operation: 'VolumeGroupCreate',
     description: 'Create Volume Group',

@@ -7,7 +7,7 @@ import type { Reader } from '../../store/store.ts'
 import { claimsOn, type Group, nameOfConsumer } from '../block-volumes/attachments.ts'
 import { disksOf, requireUncopied } from '../block-volumes/disks.ts'
 import { groupTask, requireNotHydrating, requireUsable } from '../block-volumes/groups.ts'
-import { deleteImages, pointsOf, removePoints } from '../block-volumes/recovery-points.ts'
+import { deleteImages, recoveryPointsOf, removePoints } from '../block-volumes/recovery-points.ts'
 import { defineTask, type WriteContext } from '../context.ts'
 
 const namedUsers = 5
@@ -50,11 +50,11 @@ export const removeGroup = defineTask<Removal>({
       seconds: [0.5, 1.5],
       run: async (ctx, { groupExtId }) => {
         for (const { extId } of await disksOf(ctx.store, groupExtId)) await ctx.drivers.blockStorage.deleteDisk(extId)
-        await deleteImages(ctx.drivers, await pointsOf(ctx.store, groupExtId))
+        await deleteImages(ctx.drivers, await recoveryPointsOf(ctx.store, groupExtId))
       },
       record: async (ctx, { groupExtId }) => {
         for (const { extId } of await disksOf(ctx.store, groupExtId)) await ctx.store.remove(VolumeDisk, extId)
-        await removePoints(ctx.store, await pointsOf(ctx.store, groupExtId))
+        await removePoints(ctx.store, await recoveryPointsOf(ctx.store, groupExtId))
       },
     },
     { name: 'remove row', record: (ctx, { groupExtId }) => ctx.store.remove(VolumeGroup, groupExtId) },

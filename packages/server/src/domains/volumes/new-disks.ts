@@ -41,7 +41,7 @@ interface Origin {
 }
 
 /** Checks each body alone, then all together. */
-export const diskFaults = (bodies: readonly DiskBody[], pathOf: Place['pathOf']): ApiError[] => [
+export const newDiskFaults = (bodies: readonly DiskBody[], pathOf: Place['pathOf']): ApiError[] => [
   ...bodies.flatMap((body, index) => bodyFaults(body, pathOf(index))),
   ...duplicateIndexes(bodies, pathOf),
 ]
@@ -207,7 +207,7 @@ export interface DiskInput {
   readonly source?: BlockSource
 }
 
-export const inputOf = ({ disk, source }: PlannedDisk): DiskInput => ({ diskExtId: disk.extId, source })
+export const diskInputOf = ({ disk, source }: PlannedDisk): DiskInput => ({ diskExtId: disk.extId, source })
 
 /** @throws ApiError when the container is gone or full, or the source disk is gone */
 export async function checkDisk(

@@ -19,8 +19,8 @@ import {
   allocateDisk,
   checkDisk,
   type DiskInput,
-  diskFaults,
-  inputOf,
+  diskInputOf,
+  newDiskFaults,
   type PlannedDisk,
   planDisks,
 } from './new-disks.ts'
@@ -73,7 +73,7 @@ export const volumeDisk = implement(
       const { disk } = planned
       await ctx.store.insert(VolumeDisk, disk, { pending: true })
       await ctx.store.touch(VolumeGroup, group.extId)
-      const input = { ...inputOf(planned), groupExtId: group.extId, clusterExtId: cluster.extId }
+      const input = { ...diskInputOf(planned), groupExtId: group.extId, clusterExtId: cluster.extId }
       const options = diskTask('VolumeGroupDiskCreate', 'Create Volume Disk', group, disk)
       const task = await ctx.startTask(createDisk, input, options)
       return { ...task, created: disk.extId }
@@ -90,7 +90,7 @@ export const volumeDisk = implement(
   },
   {
     rules: {
-      createVolumeDisk: ({ body }) => diskFaults([body], () => ''),
+      createVolumeDisk: ({ body }) => newDiskFaults([body], () => ''),
       updateVolumeDiskById: ({ body }) => sizeFaults('diskSizeBytes', body.diskSizeBytes),
     },
     tasks: [createDisk, updateDisk, deleteDisk],

@@ -65,7 +65,7 @@ export function createHttpWeb(options: { readonly guard: AddressGuard; readonly 
       try {
         return await Promise.race([follow(request, patience.signal), aborted])
       } catch (error) {
-        throw patience.signal.aborted ? late : inWords(error)
+        throw patience.signal.aborted ? late : asWebError(error)
       } finally {
         stop()
       }
@@ -109,7 +109,7 @@ async function contentOf(answer: IncomingMessage, maximumBytes: number): Promise
   return Buffer.concat(chunks)
 }
 
-function inWords(error: unknown): WebError {
+function asWebError(error: unknown): WebError {
   if (error instanceof WebError) return error
   const { code = '', message } = error as NodeJS.ErrnoException
   if (code === 'ECONNREFUSED') return new WebError('refused', 'the server refuses the connection', { cause: error })

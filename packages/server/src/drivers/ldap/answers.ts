@@ -22,9 +22,9 @@ export class Answers {
     if (this.#bytes > maximumAnswerBytes) throw new BadAnswer(`it sent more than ${maximumAnswerBytes} bytes`)
     this.#parts.push(chunk)
     this.#partBytes += chunk.length
-    const whole: Buffer[] = []
-    for (let message = this.#next(); message !== undefined; message = this.#next()) whole.push(message)
-    return whole
+    const messages: Buffer[] = []
+    for (let message = this.#next(); message !== undefined; message = this.#next()) messages.push(message)
+    return messages
   }
 
   /** Joins chunks only once the announced length has arrived: many small chunks cost no more than a few large ones. */

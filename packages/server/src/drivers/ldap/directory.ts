@@ -85,12 +85,12 @@ export function createLdapDirectory(guard: AddressGuard): Directory {
     search: (server, query) =>
       conversation(server, async (client, filters) => {
         const { users, groups } = placesOf(server)
-        const asked = query.returnedAttributes.filter((name) => !secretAttributes.has(name.toLowerCase()))
+        const requested = query.returnedAttributes.filter((name) => !secretAttributes.has(name.toLowerCase()))
         const filter = filters.matching(server, query)
         const found = new Map<string, DirectoryEntry>()
         for (const base of new Set([users, groups])) {
-          for (const entry of await firstOf(client, base, filter, [...asked, 'objectClass'], query.limit + 1))
-            found.set(entry.dn, entryOf(server, entry, asked))
+          for (const entry of await firstOf(client, base, filter, [...requested, 'objectClass'], query.limit + 1))
+            found.set(entry.dn, entryOf(server, entry, requested))
         }
         const entries = [...found.values()]
         return { entries: entries.slice(0, query.limit), isTruncated: entries.length > query.limit }
@@ -98,7 +98,7 @@ export function createLdapDirectory(guard: AddressGuard): Directory {
   }
 }
 
-// --- Where things stand
+// --- Distinguished names of the directory tree
 
 const userAttributes = ['displayName', 'cn', 'mail', 'memberOf', 'userAccountControl', 'userPrincipalName']
 const accountDisabled = 2
@@ -209,22 +209,22 @@ function valuesOf(entry: Entry, attribute: string): string[] {
 
 /** Exact spelling only: failed sign-ins are counted by name, and directories ignore outer blanks and letter width. */
 function isCalled(server: DirectoryServer, name: string, entry: Entry): boolean {
-  const asked = plain(name)
+  const plainName = plain(name)
   return (
-    valuesOf(entry, accountAttribute(server)).some((value) => plain(value) === asked) ||
+    valuesOf(entry, accountAttribute(server)).some((value) => plain(value) === plainName) ||
     valuesOf(entry, 'userPrincipalName').some((value) => plain(value) === plain(`${name}@${server.domainName}`))
   )
 }
 
 const plain = (name: string): string => name.normalize('NFC').toLowerCase()
 
-function userOf(server: DirectoryServer, asked: string, entry: Entry): DirectoryUser {
+function userOf(server: DirectoryServer, requestedName: string, entry: Entry): DirectoryUser {
   const first = (attribute: string): string | undefined => valuesOf(entry, attribute)[0]
   const [valueAttribute] = memberValueAttributes(server)
   const control = Number(first('userAccountControl') ?? 0)
   return defined({
     distinguishedName: entry.dn,
-    name: first(accountAttribute(server)) ?? asked,
+    name: first(accountAttribute(server)) ?? requestedName,
     displayName: first('displayName') ?? first('cn'),
     emailId: first('mail'),
     isDisabled: server.type === 'ACTIVE_DIRECTORY' && (control & accountDisabled) !== 0,
@@ -233,9 +233,9 @@ function userOf(server: DirectoryServer, asked: string, entry: Entry): Directory
   })
 }
 
-function entryOf(server: DirectoryServer, entry: Entry, asked: readonly string[]): DirectoryEntry {
+function entryOf(server: DirectoryServer, entry: Entry, requested: readonly string[]): DirectoryEntry {
   const classes = valuesOf(entry, 'objectClass').map((name) => name.toLowerCase())
-  const attributes = asked.map((name) => {
+  const attributes = requested.map((name) => {
     const values = valuesOf(entry, name)
     const isOwnName = values.length === 0 && name.toLowerCase() === 'distinguishedname'
     return { name, values: isOwnName ? [entry.dn] : values }

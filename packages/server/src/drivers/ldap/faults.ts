@@ -27,9 +27,9 @@ export function directoryErrorOf(error: unknown, isSecure: boolean): DirectoryEr
   // Several addresses were tried: report the first error.
   const [first] = error instanceof AggregateError ? error.errors : [error]
   const name = String((first as NodeJS.ErrnoException | undefined)?.code ?? '')
-  const known = byCode[name]
-  if (known !== undefined && !(isSecure && name === 'ECONNRESET'))
-    return new DirectoryError(known[0], known[1], { cause: error })
+  const faultOfCode = byCode[name]
+  if (faultOfCode !== undefined && !(isSecure && name === 'ECONNRESET'))
+    return new DirectoryError(faultOfCode[0], faultOfCode[1], { cause: error })
   if (isSecure) return new DirectoryError('tls', `TLS: ${tlsCause(first)}`, { cause: error })
   return new DirectoryError('protocol', 'it does not answer as a directory does', { cause: error })
 }

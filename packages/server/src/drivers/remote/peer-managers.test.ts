@@ -75,7 +75,7 @@ const nonsense: readonly (readonly [string, unknown])[] = [
   ['nothing of itself', `{"data":[{"extId":"${us.extId}"}]}`],
 ]
 for (const [what, body] of nonsense) {
-  test(`who answers ${what} is no domain manager, and that is all that happens`, async () => {
+  test(`a server that answers ${what} is no domain manager, and nothing else happens`, async () => {
     answer = (_, response) => void response.writeHead(200, { 'Content-Type': 'application/json' }).end(body)
     await fails(peers().identify(place, login, us), 'refused', /no manager|domain manager/)
   })

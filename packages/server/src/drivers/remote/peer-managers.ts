@@ -84,7 +84,7 @@ class Peers {
     if (task.status === 'SUCCEEDED') return
     throw new RemoteFault(
       'refused',
-      `it could not register this manager: ${saidIn(task) ?? `its task ended ${task.status}`}`,
+      `it could not register this manager: ${messageIn(task) ?? `its task ended ${task.status}`}`,
     )
   }
 
@@ -134,7 +134,7 @@ export function createPeerManagers(options: PeerOptions): RemoteManagers {
         const side = sideOf(await ownOf(client, place), place.address)
         return {
           ...side,
-          objections: isApiKey(credentials) ? [] : await objectionsOf(client, side.extId, asking.extId),
+          objections: isApiKey(credentials) ? [] : await reasonsAgainst(client, side.extId, asking.extId),
         }
       }),
 
@@ -211,7 +211,7 @@ async function ownOf(client: Client, { address }: RemotePlace) {
   return { ...own, extId: requireId(own.extId, address) }
 }
 
-async function objectionsOf(client: Client, remoteExtId: string, ownExtId: string): Promise<string[]> {
+async function reasonsAgainst(client: Client, remoteExtId: string, ownExtId: string): Promise<string[]> {
   const { total = 0 } = await client.platform.listRegistrations({
     path: { domainManagerExtId: remoteExtId },
     filter: `remoteClusterExtId eq '${ownExtId}'`,
@@ -231,8 +231,8 @@ async function newKey(client: Client, ownExtId: string): Promise<string> {
     const { etag = '' } = await client.iam.getUserKeyById({ path })
     await client.iam.deleteUserKeyById({ path, ifMatch: etag })
   }
-  const made = await client.iam.createUserKey({ path: { userExtId }, body: { name: keyName, keyType: 'API_KEY' } })
-  return (made.data.keyDetails as { apiKey: string }).apiKey
+  const created = await client.iam.createUserKey({ path: { userExtId }, body: { name: keyName, keyType: 'API_KEY' } })
+  return (created.data.keyDetails as { apiKey: string }).apiKey
 }
 
 /** Only registrations that this manager requested count, not those of the peer's operators. */
@@ -249,9 +249,9 @@ interface TaskSeen {
 
 /** Tolerates a peer that is unreachable for a moment. */
 async function patiently(real: PeerOptions['real'], look: () => Promise<TaskSeen>): Promise<TaskSeen> {
-  const begun = real.now()
-  let answeredAt = begun
-  while (real.now() - begun < longestWorkMillis) {
+  const startedAt = real.now()
+  let answeredAt = startedAt
+  while (real.now() - startedAt < longestWorkMillis) {
     try {
       const task = await look()
       answeredAt = real.now()
@@ -280,12 +280,12 @@ async function translated<T>({ address }: RemotePlace, work: () => Promise<T>): 
     if (status === 401) throw new RemoteFault('authentication', `${address} refused the credentials`, error)
     if (status === 412 || status === 429 || status >= 500)
       throw new RemoteFault('unreachable', `${address} answered ${status}`, error)
-    const said = saidIn({ errorMessages: (error as { errors?: readonly unknown[] }).errors })
+    const said = messageIn({ errorMessages: (error as { errors?: readonly unknown[] }).errors })
     throw new RemoteFault('refused', `${address} answered ${status}: ${said ?? ''}`, error)
   }
 }
 
-function saidIn({ errorMessages }: { readonly errorMessages?: readonly unknown[] | undefined }): string | undefined {
+function messageIn({ errorMessages }: { readonly errorMessages?: readonly unknown[] | undefined }): string | undefined {
   const message = (errorMessages?.[0] as { message?: unknown } | undefined)?.message
   return message === undefined ? undefined : String(message).slice(0, 300)
 }

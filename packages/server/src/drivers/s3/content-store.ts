@@ -44,7 +44,7 @@ export function createS3ContentStore(service: Service, options: TransportOptions
     try {
       return await slots.use(ask, stopping)
     } catch (error) {
-      throw error instanceof ObjectStoreError ? gone(causeOf(error), error) : error
+      throw error instanceof ObjectStoreError ? missingObject(causeOf(error), error) : error
     }
   }
 
@@ -58,19 +58,21 @@ export function createS3ContentStore(service: Service, options: TransportOptions
       const { bytes, ...found } = await partOf(object, part, { version, stopping })
       // Not every service evaluates If-Match.
       if (found.version !== version) throw objectChanged()
-      if (bytes.byteLength !== part.last - part.first + 1) throw gone('the object store sent an incomplete part')
+      if (bytes.byteLength !== part.last - part.first + 1)
+        throw missingObject('the object store sent an incomplete part')
       return bytes
     },
   }
 }
 
-const gone = (message: string, cause?: unknown): DriverError => new DriverError(message, { retryable: false, cause })
+const missingObject = (message: string, cause?: unknown): DriverError =>
+  new DriverError(message, { retryable: false, cause })
 
 async function partIn(answer: Response): Promise<Part> {
   const version = answer.headers.get('etag')
   const [, size] = /^bytes \d+-\d+\/(\d+)$/.exec(answer.headers.get('content-range') ?? '') ?? []
   if (answer.status !== 206 || size === undefined || version === null)
-    throw gone('the object store does not answer with a part of the object and its entity tag')
+    throw missingObject('the object store does not answer with a part of the object and its entity tag')
   return { bytes: new Uint8Array(await answer.arrayBuffer()), version, sizeBytes: Number(size) }
 }
 
@@ -78,8 +80,8 @@ async function partIn(answer: Response): Promise<Part> {
 function objectFault(error: unknown, refusal: string, version: string | undefined): DriverError | undefined {
   const { status } = error as { readonly status?: number }
   if (status === 412) return objectChanged()
-  if (status === 416) return version === undefined ? gone('the object is empty') : objectChanged()
-  if (status === 404 && refusal !== 'NoSuchBucket') return gone('there is no such object')
+  if (status === 416) return version === undefined ? missingObject('the object is empty') : objectChanged()
+  if (status === 404 && refusal !== 'NoSuchBucket') return missingObject('there is no such object')
   return undefined
 }
 

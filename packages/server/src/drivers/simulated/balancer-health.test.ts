@@ -80,7 +80,7 @@ test('other checks change nothing that the checks before them found', () => {
   assert.deepEqual(periodsAt(changedAt(800, back, check, 10 * second), 1000), [[400]])
 })
 
-test('a target that leaves keeps its past for 90 days, and begins anew when it comes back', () => {
+test('a removed target keeps its history for 90 days, and starts a new one when it returns', () => {
   const left = observed(after([100, 10]), { targets: [], check }, 300 * second, () => 10 * second)
   assert.deepEqual(periodsAt(left, 1000), [[115, 300]])
   const back = observed(left, { targets: [target], check }, 400 * second, () => 10 * second)

@@ -45,10 +45,10 @@ export function healthyPeriods(target: TargetHistory, check: HealthCheck | undef
   const wasHealthyBefore = open && healthy.at(-1)!.from <= silentSince
   const failsAt = Math.max(silentSince + check.failureThreshold * millis, judgedFrom)
   const hasFailed = wasHealthyBefore && failsAt <= Math.min(now, answersFrom ?? Number.POSITIVE_INFINITY)
-  const known = hasFailed ? closed(healthy, failsAt) : healthy
-  if ((open && !hasFailed) || answersFrom === undefined) return known
+  const periods = hasFailed ? closed(healthy, failsAt) : healthy
+  if ((open && !hasFailed) || answersFrom === undefined) return periods
   const succeedsAt = Math.max(Math.max(answersFrom, since) + check.successThreshold * millis, judgedFrom)
-  return succeedsAt <= now ? [...known, { from: succeedsAt }] : known
+  return succeedsAt <= now ? [...periods, { from: succeedsAt }] : periods
 }
 
 export const isOpen = (periods: readonly Period[]): boolean => periods.length > 0 && periods.at(-1)?.to === undefined
@@ -72,17 +72,18 @@ export function observed(
 ): BalancerHealth {
   const added = new Map(program.targets.map((target) => [keyOf(target), target]))
   const settled = (target: TargetHistory): readonly Period[] => recent(healthyPeriods(target, before.check, now), now)
-  const known = before.targets.map((target): TargetHistory => {
+  const histories = before.targets.map((target): TargetHistory => {
     if (target.until !== undefined) return target
     if (!added.delete(keyOf(target))) return { ...target, healthy: closed(settled(target), now), until: now }
     const reachable = reachableSince(target)
     return reachable === target.reachable ? target : changed({ ...target, healthy: settled(target) }, reachable, now)
   })
   const isCheckSame = JSON.stringify(before.check) === JSON.stringify(program.check)
-  if (isCheckSame && added.size === 0 && known.every((target, index) => target === before.targets[index])) return before
+  if (isCheckSame && added.size === 0 && histories.every((target, index) => target === before.targets[index]))
+    return before
   const targets = isCheckSame
-    ? known
-    : known.map((target) => rejudged({ ...target, healthy: healthyPeriods(target, before.check, now) }, now))
+    ? histories
+    : histories.map((target) => rejudged({ ...target, healthy: healthyPeriods(target, before.check, now) }, now))
   return defined({
     check: program.check,
     targets: [

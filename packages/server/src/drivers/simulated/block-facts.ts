@@ -35,7 +35,7 @@ export interface TargetFact extends Omit<Target, 'chapSecret'> {
   readonly plugs: Readonly<Record<string, number>>
   /** By VM id; milliseconds since 1970. */
   readonly plugTimes?: Readonly<Record<string, number>>
-  /** Nobody reads or writes its disks. */
+  /** No client reads or writes its disks. */
   readonly suspendedSince?: number
   readonly resumedAt?: number
   /** Progress of the last revert. */
@@ -43,7 +43,7 @@ export interface TargetFact extends Omit<Target, 'chapSecret'> {
 }
 
 export const blockDiskFacts = (world: SimulatedWorld) => world.collection<BlockDiskFact>('blockStorage.disks')
-/** By image id. An image is a disk that nobody writes to. */
+/** By image id. An image is a read-only disk. */
 export const imageFacts = (world: SimulatedWorld) => world.collection<BlockDiskFact>('blockStorage.images')
 export const targetFacts = (world: SimulatedWorld) => world.collection<TargetFact>('blockStorage.targets')
 

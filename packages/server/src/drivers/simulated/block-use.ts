@@ -2,7 +2,7 @@
 import { defined } from '../../core/defined.ts'
 import { type BlockDiskFact, blockDiskFacts, imageFacts, type TargetFact, targetFacts } from './block-facts.ts'
 import { sessionCollections, sessionsOf } from './block-sessions.ts'
-import { type History, type Observation, record } from './flows/history.ts'
+import { type History, type Observation, recordPeriod } from './flows/history.ts'
 import { maintenanceFacts } from './hardware.ts'
 import { diskFacts, domainFacts } from './hypervisor/facts.ts'
 import type { SimulatedWorld } from './world.ts'
@@ -41,10 +41,10 @@ export function createUseObserver(world: SimulatedWorld): () => Promise<void> {
   return async () => {
     const now = world.clock.now()
     const targets = targetFacts(world).all()
-    const gone = [...(seen.size === 0 ? uses.all().keys() : seen.keys())].filter((extId) => !targets.has(extId))
-    const ids = new Set(gone)
+    const removed = [...(seen.size === 0 ? uses.all().keys() : seen.keys())].filter((extId) => !targets.has(extId))
+    const ids = new Set(removed)
     const observed = new Map<string, Observation<ObservedUse>>()
-    for (const extId of gone) seen.delete(extId)
+    for (const extId of removed) seen.delete(extId)
     for (const [extId, target] of targets) {
       const sessions = sessionsOf(world, target)
       const facts = [target, ...sessions.map(({ since }) => since), ...domainsOf(world, target)]
@@ -55,10 +55,10 @@ export function createUseObserver(world: SimulatedWorld): () => Promise<void> {
       if (use !== undefined) observed.set(extId, { value: use, since: beginningOf(use) })
     }
     await settleOld(world, ids, now)
-    await record(uses, observed, ids, now)
+    await recordPeriod(uses, observed, ids, now)
     const hosts = maintenanceFacts(world).all()
     const inMaintenance = new Map([...hosts].map(([extId, { since }]) => [extId, { value: true as const, since }]))
-    await record(maintenance, inMaintenance, new Set([...hosts.keys(), ...maintenance.all().keys()]), now)
+    await recordPeriod(maintenance, inMaintenance, new Set([...hosts.keys(), ...maintenance.all().keys()]), now)
   }
 }
 

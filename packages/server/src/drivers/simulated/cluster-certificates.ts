@@ -1,6 +1,6 @@
 /**
  * Certificates of simulated clusters: `hardware.certificates` by cluster. No connection needs their keys, so none is
- * kept. A cluster makes its first certificate when somebody looks at it: RSA keys would delay the start of a world.
+ * kept. A cluster makes its first certificate when it is first read: RSA keys would delay the start of a world.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import { makeSelfSignedServer } from '../../core/x509.ts'
@@ -33,12 +33,12 @@ export function createClusterCertificates(world: SimulatedWorld, requireAnswer: 
       const { clusterExtId } = subject
       const shown = facts.get(clusterExtId)?.shown
       if (shown !== undefined) return shown
-      let made = making.get(clusterExtId)
-      if (made === undefined) {
-        made = makeFirst(subject).finally(() => making.delete(clusterExtId))
-        making.set(clusterExtId, made)
+      let certificate = making.get(clusterExtId)
+      if (certificate === undefined) {
+        certificate = makeFirst(subject).finally(() => making.delete(clusterExtId))
+        making.set(clusterExtId, certificate)
       }
-      return made
+      return certificate
     },
 
     async stageCertificate(clusterExtId, { certificate, caChain = '' }) {

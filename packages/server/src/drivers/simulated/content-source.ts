@@ -8,7 +8,7 @@ import type { ContentOrigin, ContentSource, Digests, ImageFile, ObjectOrigin } f
 import type { ContentStore } from '../content-store.ts'
 import { bytesOf, type Content, digestsOf, knownSizes } from './content/bytes.ts'
 import { createObjectFiles } from './content/object-files.ts'
-import { createUrls, gone, type Move, moving } from './content/urls.ts'
+import { createUrls, type Move, moving, unavailable } from './content/urls.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 export interface FileFact {
@@ -47,7 +47,7 @@ export function createContentSource(world: SimulatedWorld, settings: ContentSett
     origin.kind === 'url'
       ? urls.contentAt(origin, () => ({ seed: origin.url, sizeBytes: sizeOf(origin.url, origin.type) * MiB }))
       : { seed: `disk/${origin.diskExtId}/${world.clock.now()}`, sizeBytes: origin.sizeBytes }
-  const known = (file: ImageFile): FileFact => {
+  const fileFactOf = (file: ImageFile): FileFact => {
     const fact = files.get(fileKey(file))
     if (fact === undefined) throw absent()
     return fact
@@ -80,14 +80,14 @@ export function createContentSource(world: SimulatedWorld, settings: ContentSett
     },
     async copy(from, to, transfer) {
       if (files.get(fileKey(to)) !== undefined) return
-      const { content, url, own } = known(from)
+      const { content, url, own } = fileFactOf(from)
       await move(content.sizeBytes, transfer)
       if (own !== undefined) await objectFiles.copy(fileKey(from), fileKey(to))
       await files.put(fileKey(to), { content, ...defined({ url, own }) })
     },
     ...adoptions(files, move),
     async digests(file) {
-      const { content, url, own } = known(file)
+      const { content, url, own } = fileFactOf(file)
       if (own !== undefined) {
         await objectFiles.require(fileKey(file))
         return own
@@ -96,11 +96,11 @@ export function createContentSource(world: SimulatedWorld, settings: ContentSett
       return (await urls.givenDigests(url)) === undefined ? digestsOf(content) : {}
     },
     async verify(file, expected) {
-      const { content, url, own } = known(file)
+      const { content, url, own } = fileFactOf(file)
       return urls.verify(url, (own ?? digestsOf(content))[expected.algorithm], expected)
     },
     read(file, part) {
-      const { content, own } = known(file)
+      const { content, own } = fileFactOf(file)
       return own === undefined ? bytesOf(content, part) : objectFiles.read(fileKey(file), part)
     },
     async remove(file) {
@@ -135,7 +135,7 @@ const adoptions = (
   },
 })
 
-const absent = () => gone('the cluster does not hold the image')
+const absent = () => unavailable('the cluster does not hold the image')
 
 function sizeOf(url: string, type: 'DISK_IMAGE' | 'ISO_IMAGE'): number {
   const path = url.toLowerCase()

@@ -71,12 +71,12 @@ export function stateAt(
 ): DriveState | undefined {
   const { sizeBytes, tier, isInPool, fillings = [], slowTimes = [], outages = isInPool ? [] : [{ from: 0 }] } = fact
   if (wasDown({ times: outages }, time)) return undefined
-  const begun = fillingsBefore(fact, time)
-  const last = begun.at(-1)
+  const started = fillingsBefore(fact, time)
+  const last = started.at(-1)
   return {
     ...{ extId, sizeBytes, tier },
     slowdown: slowdownOfHost * slowdownIn({ times: slowTimes }, time),
-    share: last === undefined ? (fillings[0]?.from ?? 1) : shareAt({ fillings: begun }, time),
+    share: last === undefined ? (fillings[0]?.from ?? 1) : shareAt({ fillings: started }, time),
     isLeaving: last !== undefined && empties(last),
   }
 }

@@ -158,11 +158,11 @@ function createEvacuations(
   const { clock } = world
   return {
     async evacuateDrive(clusterExtId, driveExtId, { bytes, bytesPerSecond }, report) {
-      const begun = present(clusterExtId, driveExtId, 'evacuateDrive')
-      if (begun.evacuation === undefined) {
-        const share = shareAt(begun, clock.now())
+      const evacuating = present(clusterExtId, driveExtId, 'evacuateDrive')
+      if (evacuating.evacuation === undefined) {
+        const share = shareAt(evacuating, clock.now())
         const evacuation = { bytes: isInstant ? 0 : bytes, share, ...(bytesPerSecond && { bytesPerSecond }) }
-        await shareBandwidth(world, begun.hostExtId, [driveExtId, { ...begun, evacuation }])
+        await shareBandwidth(world, evacuating.hostExtId, [driveExtId, { ...evacuating, evacuation }])
       }
       for (;;) {
         const fact = present(clusterExtId, driveExtId, 'evacuateDrive')
@@ -193,9 +193,9 @@ async function shareBandwidth(
   const moving = [...new Map([...driveFacts(world).all(), ...changed])].filter(
     ([, fact]) => fact.hostExtId === hostExtId && fact.evacuation !== undefined && shareAt(fact, now) > 0,
   )
-  const usual = Math.min(bytesPerSecondOfDrive, bytesPerSecondOfHost / moving.length)
+  const defaultRate = Math.min(bytesPerSecondOfDrive, bytesPerSecondOfHost / moving.length)
   const planned = moving.map(([extId, fact]): [string, DriveFact] => {
-    const { bytes, share, bytesPerSecond = usual } = fact.evacuation as NonNullable<DriveFact['evacuation']>
+    const { bytes, share, bytesPerSecond = defaultRate } = fact.evacuation as NonNullable<DriveFact['evacuation']>
     const from = shareAt(fact, now)
     const until = now + Math.ceil((1000 * bytes * (from / share)) / bytesPerSecond)
     return [extId, withFilling(fact, { from, to: 0, since: now, until })]
@@ -215,10 +215,8 @@ function createHostPools(
       requireAnswer(clusterExtId, 'poolDrivesOf')
       const outside = drivesWhere((fact) => fact.hostExtId === hostExtId && fact.isInPool !== true && !fact.fault)
       const now = world.clock.now()
-      const whole = { from: 1, to: 1, since: now, until: now }
-      const noted = [...outside].map(
-        ([extId, fact]) => [extId, withFilling(workNoted(fact, true, now), whole)] as const,
-      )
+      const full = { from: 1, to: 1, since: now, until: now }
+      const noted = [...outside].map(([extId, fact]) => [extId, withFilling(workNoted(fact, true, now), full)] as const)
       if (outside.size > 0) await facts.putAll(pooled(new Map(noted)))
     },
 

@@ -82,8 +82,8 @@ export function createExternalHypervisor(
     },
     watch: (changed) => world.watch(['extern.vms', 'extern.clusters', 'extern.faults'], changed),
     async changePower(vmExtId, change, callKey) {
-      const asked = await reached(vmExtId)
-      if (asked.lastCall === callKey) return asked.vm
+      const before = await reached(vmExtId)
+      if (before.lastCall === callKey) return before.vm
       const { from, to, seconds } = changes[change]
       await pass(seconds)
       const fact = vms.get(vmExtId)

@@ -44,8 +44,8 @@ export function createExternalSnapshots({ clock }: SimulatedWorld, { vms, reache
       await vms.put(vmExtId, { ...fact, ...kept })
     },
     async revertToSnapshot(vmExtId, snapshotExtId, callKey) {
-      const asked = await reached(vmExtId)
-      if (asked.lastCall !== callKey) {
+      const before = await reached(vmExtId)
+      if (before.lastCall !== callKey) {
         await pass(revertSeconds)
         const fact = await reached(vmExtId)
         await vms.put(vmExtId, { ...reverted(fact, snapshotExtId, { vms, now: clock.now() }), lastCall: callKey })

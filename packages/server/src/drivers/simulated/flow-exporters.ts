@@ -80,11 +80,11 @@ function recordOf({ source, destination, decision, bytesPerPacket }: Flow, rate:
 function add(records: Map<string, FlowRecord>, record: FlowRecord): void {
   const { source, destination, sourcePort, destinationPort, isDropped } = record
   const key = `${source} ${destination} ${sourcePort} ${destinationPort} ${isDropped}`
-  const known = records.get(key)
+  const cached = records.get(key)
   records.set(
     key,
-    known === undefined
+    cached === undefined
       ? record
-      : { ...record, from: known.from, bytes: known.bytes + record.bytes, packets: known.packets + record.packets },
+      : { ...record, from: cached.from, bytes: cached.bytes + record.bytes, packets: cached.packets + record.packets },
   )
 }

@@ -32,7 +32,7 @@ test('a pair that fails stays active while the other one is down, and takes turn
   assert.equal(activeAt(both, periods, undefined, 100)?.nicExtId, 'a')
 })
 
-test('a choice that is known is continued, and one of a pair that was disabled is made again', () => {
+test('a known active pair stays active, and a disabled one is replaced', () => {
   const periods = healthy({ a: [{ from: 1 }], b: [{ from: 1 }] })
   assert.equal(activeAt(both, periods, { nicExtId: 'b', at: 5 }, 10)?.nicExtId, 'b')
   assert.equal(activeAt([pair('a'), pair('b', false)], periods, { nicExtId: 'b', at: 5 }, 10)?.nicExtId, 'a')

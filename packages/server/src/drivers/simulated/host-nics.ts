@@ -10,7 +10,7 @@ import type { HostNetworking, HostNicView, NicOfHost, SwitchPort } from '../host
 import { hardwareFaults } from './hardware-faults.ts'
 import { requireAgents } from './host-agents.ts'
 import { domainFacts } from './hypervisor/facts.ts'
-import { type NicModelId, nicModel, usualNics } from './nic-models.ts'
+import { defaultNics, type NicModelId, nicModel } from './nic-models.ts'
 import type { SimulatedWorld } from './world.ts'
 
 /** By host. */
@@ -25,8 +25,9 @@ interface HostNicsFact {
 
 export const hostNicFacts = (world: SimulatedWorld) => world.collection<HostNicsFact>('hardware.nics')
 
-const usual: HostNicsFact = { models: usualNics }
-const factOf = (world: SimulatedWorld, hostExtId: string): HostNicsFact => hostNicFacts(world).get(hostExtId) ?? usual
+const unchanged: HostNicsFact = { models: defaultNics }
+const factOf = (world: SimulatedWorld, hostExtId: string): HostNicsFact =>
+  hostNicFacts(world).get(hostExtId) ?? unchanged
 
 export const nicName = (index: number): string => `eth${index}`
 

@@ -32,11 +32,11 @@ export function createNetworkFunctions(world: SimulatedWorld): NetworkFunctions 
   return {
     async programFunction(program) {
       const before = functions.get(program.extId)
-      const known = health.get(program.extId) ?? unobserved
+      const observed = health.get(program.extId) ?? unobserved
       const now = world.clock.now()
       // The present pairs decide until now, the new ones from now on.
-      const active = before && activeAt(before.pairs, periodsOf(known, now), known.active, now)
-      if (active !== undefined) await health.put(program.extId, { ...known, active })
+      const active = before && activeAt(before.pairs, periodsOf(observed, now), observed.active, now)
+      if (active !== undefined) await health.put(program.extId, { ...observed, active })
       await functions.put(program.extId, { ...program, ...(before?.check && { check: before.check }) })
     },
     async probeFunction(functionExtId, check) {
@@ -56,11 +56,11 @@ export function functionView(world: SimulatedWorld, functionExtId: string): Func
   const { functions, health } = functionFacts(world)
   const fact = functions.get(functionExtId)
   if (fact === undefined) return undefined
-  const known = health.get(functionExtId) ?? unobserved
+  const observed = health.get(functionExtId) ?? unobserved
   const now = world.clock.now()
-  const healthOf = periodsOf(known, now)
+  const healthOf = periodsOf(observed, now)
   const isHealthy = (nicExtId: string): boolean => isOpen(healthOf(nicExtId))
-  const activeNicExtId = activeAt(fact.pairs, healthOf, known.active, now)?.nicExtId
+  const activeNicExtId = activeAt(fact.pairs, healthOf, observed.active, now)?.nicExtId
   const isServed = activeNicExtId !== undefined && (fact.mode === 'VTAP' || isHealthy(activeNicExtId))
   return {
     pairs: fact.pairs.map(({ ingressNicExtId }) => ({ ingressNicExtId, isHealthy: isHealthy(ingressNicExtId) })),

@@ -96,7 +96,7 @@ export function createObjectStore(world: SimulatedWorld, settings: { readonly fo
       if (fault === 'losesComplete' && key.endsWith('/COMPLETE')) return
       await requireSpace(folder, room.capacityBytes, content.byteLength)
       const now = world.clock.now() / 1000
-      await writeWhole(fileOf(folder, key), damaged(content, fault), now)
+      await writeAtomically(fileOf(folder, key), damaged(content, fault), now)
     },
     async remove(place, key) {
       await rm(fileOf(places.folderOf(await places.enter(place)), key), { force: true })
@@ -114,7 +114,7 @@ function damaged(content: Uint8Array, fault: PlaceFault | undefined): Uint8Array
 }
 
 /** Writes a temporary file and renames it: as in an object store, no reader sees half an object. */
-async function writeWhole(file: string, content: Uint8Array, seconds: number): Promise<void> {
+async function writeAtomically(file: string, content: Uint8Array, seconds: number): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const handle = await open(`${file}.uploading`, 'w', 0o600)
   try {

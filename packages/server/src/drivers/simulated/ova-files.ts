@@ -7,7 +7,7 @@ import { foreignOva } from './content/foreign-ova.ts'
 import { createObjectFiles } from './content/object-files.ts'
 import { qcow2 } from './content/qcow2.ts'
 import { tarOf } from './content/tar.ts'
-import { createUrls, gone, moving } from './content/urls.ts'
+import { createUrls, moving, unavailable } from './content/urls.ts'
 import { vmdk } from './content/vmdk.ts'
 import type { ContentSettings } from './content-source.ts'
 import { type DiskFact, diskFacts } from './hypervisor/facts.ts'
@@ -49,9 +49,9 @@ export function createOvaFiles(world: SimulatedWorld, settings: ContentSettings)
   const disks = diskFacts(world)
   const objectFiles = createObjectFiles({ store: settings.contentStore, folder: settings.folder, move })
 
-  const known = (file: OvaFile): OvaFact => {
+  const ovaFactOf = (file: OvaFile): OvaFact => {
     const fact = files.get(ovaKey(file))
-    if (fact === undefined) throw gone('the cluster does not hold the OVA')
+    if (fact === undefined) throw unavailable('the cluster does not hold the OVA')
     return fact
   }
 
@@ -67,12 +67,12 @@ export function createOvaFiles(world: SimulatedWorld, settings: ContentSettings)
       return frozen.map(shownDisk)
     },
     async write(file, texts, transfer) {
-      const fact = known(file)
+      const fact = ovaFactOf(file)
       if (fact.sizeBytes !== undefined) return { sizeBytes: fact.sizeBytes }
-      const whole = await complete({ ...fact, texts })
-      await move(whole.sizeBytes, transfer)
-      await files.put(ovaKey(file), whole)
-      return { sizeBytes: whole.sizeBytes }
+      const written = await complete({ ...fact, texts })
+      await move(written.sizeBytes, transfer)
+      await files.put(ovaKey(file), written)
+      return { sizeBytes: written.sizeBytes }
     },
     async fetch(file, origin, transfer) {
       const held = files.get(ovaKey(file))?.sizeBytes
@@ -92,23 +92,23 @@ export function createOvaFiles(world: SimulatedWorld, settings: ContentSettings)
     },
     async copy(from, to, transfer) {
       if (files.get(ovaKey(to)) !== undefined) return
-      const fact = known(from)
+      const fact = ovaFactOf(from)
       await move(fact.sizeBytes ?? 0, transfer)
       if (fact.objectKey !== undefined) await objectFiles.copy(ovaKey(from), ovaKey(to))
       await files.put(ovaKey(to), fact)
     },
     async digests(file) {
-      const { url, own, objectKey } = known(file)
+      const { url, own, objectKey } = ovaFactOf(file)
       if (objectKey !== undefined) await objectFiles.require(ovaKey(file))
       const given = await urls.givenDigests(url)
       return { ...own, ...(given === undefined ? {} : { ...given, areGiven: true }) }
     },
     async verify(file, expected) {
-      const { url, own } = known(file)
+      const { url, own } = ovaFactOf(file)
       return urls.verify(url, own?.[expected.algorithm], expected)
     },
     read(file, part) {
-      const fact = known(file)
+      const fact = ovaFactOf(file)
       return fact.objectKey === undefined ? contentOf(fact, part) : objectFiles.read(ovaKey(file), part)
     },
     async remove(file) {
@@ -124,7 +124,7 @@ async function frozenDisk(
   at: number,
 ): Promise<OvaDisk> {
   const disk = disks.get(diskExtId)
-  if (disk === undefined) throw gone(`the disk ${diskExtId} is not there`)
+  if (disk === undefined) throw unavailable(`the disk ${diskExtId} is not there`)
   const guest = disk.os === undefined ? {} : { os: disk.os }
   const content = { seed: `disk/${diskExtId}/${at}`, sizeBytes }
   return measuredDisk({ name, format, content, heldBytes: contentBytes(disks, disk, at), ...guest })

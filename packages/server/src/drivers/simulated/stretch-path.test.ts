@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  areAddressesKnown,
   type Carrier,
   isPassing,
-  isRemembered,
   observedPath,
   passingShare,
   type StretchPath,
@@ -67,7 +67,7 @@ test('a tunnel that never came up has no period', () => {
 test('addresses are remembered for 300 s after the last frame', () => {
   const cut = after([0, open(a)], [50_000, open()])
   assert.deepEqual(
-    [9999, 10_000, 349_999, 350_000].map((now) => isRemembered(cut, now)),
+    [9999, 10_000, 349_999, 350_000].map((now) => areAddressesKnown(cut, now)),
     [false, true, true, false],
   )
 })

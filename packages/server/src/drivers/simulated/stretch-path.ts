@@ -113,7 +113,7 @@ export const isPassing = ({ passing }: StretchPath, now: number): boolean => {
 }
 
 /** Whether a gateway still knows the addresses of guests that talk all the time. */
-export const isRemembered = ({ passing }: StretchPath, now: number): boolean =>
+export const areAddressesKnown = ({ passing }: StretchPath, now: number): boolean =>
   passing.some(({ from, to = now }) => from <= now && now < to + agingMillis)
 
 /** Share of the `millis` before `at` in which frames passed. */

@@ -7,9 +7,9 @@ import { keyOf, noise } from './noise.ts'
 import { isRemoteSiteCutOff } from './remote-managers.ts'
 import { remoteSites } from './remote-sites.ts'
 import {
+  areAddressesKnown,
   type Carrier,
   isPassing,
-  isRemembered,
   observedPath,
   type StretchDelays,
   type StretchPath,
@@ -88,7 +88,7 @@ function viewOf(world: SimulatedWorld, stretchExtId: string): StretchView | unde
     ...(isTunnelUp && { roundTripMillis: roundTripMillis(world, fact, now) }),
     ...(!isInterfaceUp && path.failover !== undefined && fact.tunnel.type === 'VXLAN' && { failover: path.failover }),
     peers: standbys.map((extId) => peerOf(world, extId)),
-    learned: isRemembered(path, now) ? learnedBy(world, fact) : [],
+    learned: areAddressesKnown(path, now) ? learnedBy(world, fact) : [],
   }
 }
 

@@ -134,9 +134,9 @@ function readingOf(
 }
 
 function throttled(disks: readonly DiskReading[], limit: number | undefined): readonly DiskReading[] {
-  const asked = disks.reduce((sum, { readIops, writeIops }) => sum + readIops + writeIops, 0)
-  if (limit === undefined || limit === 0 || asked <= limit) return disks
-  const share = limit / asked
+  const requestedIops = disks.reduce((sum, { readIops, writeIops }) => sum + readIops + writeIops, 0)
+  if (limit === undefined || limit === 0 || requestedIops <= limit) return disks
+  const share = limit / requestedIops
   return disks.map((disk) => ({
     ...disk,
     readIops: Math.floor(disk.readIops * share),

@@ -69,7 +69,7 @@ function viewsOf(world: SimulatedWorld, mirrors: readonly MirrorProgram[]): (mir
       const place = hostNics.includes(nicExtId)
         ? placeOfHostNic(world, hostExtId, nicExtId, destinations.includes(nicExtId))
         : places.get(nicExtId)
-      const { fault, at }: Place = place ?? { fault: `the NIC ${nicExtId} is gone` }
+      const { fault, at }: Place = place ?? { fault: `the NIC ${nicExtId} was deleted` }
       const isElsewhere = at !== undefined && at !== hostExtId && !isAnywhere
       const why =
         fault ??

@@ -29,7 +29,8 @@ export function acceptedBy(world: SimulatedWorld, tunnel: TunnelFact): readonly 
 /** The subnets of the local side, networks of its site, and routes learned elsewhere if the gateway redistributes them. */
 export function advertisedBy(world: SimulatedWorld, tunnel: TunnelFact): readonly Prefix[] {
   if (!isBgpUp(world, tunnel)) return []
-  const redistributed = tunnel.routing?.bgp?.local.redistributesRoutes === true ? learnedElsewhere(world, tunnel) : []
+  const redistributed =
+    tunnel.routing?.bgp?.local.redistributesRoutes === true ? learnedFromOtherPeers(world, tunnel) : []
   const back = new Set(learnedBy(world, tunnel).map(formatPrefix))
   const site = siteOffers(tunnel.routing?.bgp?.local, ownOf(world, tunnel)).map(({ prefix }) => prefix)
   const own = [...subnetsOf(world, tunnel), ...site, ...redistributed]
@@ -53,7 +54,7 @@ const ownOf = (world: SimulatedWorld, tunnel: TunnelFact): readonly Prefix[] => 
   ...(tunnel.vpcExtId === undefined ? [] : surroundingsOf(world, tunnel.vpcExtId).externallyRoutable),
 ]
 
-function learnedElsewhere(world: SimulatedWorld, { connectionExtId, vpcExtId }: TunnelFact): readonly Prefix[] {
+function learnedFromOtherPeers(world: SimulatedWorld, { connectionExtId, vpcExtId }: TunnelFact): readonly Prefix[] {
   if (vpcExtId === undefined) return []
   const peers = [...bgpFacts(world).bgpPeers.all().values()].filter((peer) => peer.vpcExtId === vpcExtId)
   const received = peers.flatMap((peer) =>

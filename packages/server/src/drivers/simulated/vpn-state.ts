@@ -110,8 +110,8 @@ export function bgpSpan(world: SimulatedWorld, tunnel: TunnelFact): Span | undef
   const up = upSpan(world, tunnel)
   if (bgp === undefined || 'reason' in up || !isSamePassword(bgp)) return undefined
   const { silentSince = Number.POSITIVE_INFINITY } = tunnelFacts(world).tunnelFaults.get(tunnel.connectionExtId) ?? {}
-  const begun = Math.max(up.from, bgp.since)
-  const from = begun + millisOf(world, `vpn bgp ${tunnel.connectionExtId} ${begun}`, seconds.bgp)
+  const since = Math.max(up.from, bgp.since)
+  const from = since + millisOf(world, `vpn bgp ${tunnel.connectionExtId} ${since}`, seconds.bgp)
   return from > silentSince ? undefined : { from, to: Math.min(up.to, silentSince + holdMillis) }
 }
 

@@ -8,7 +8,7 @@ test('a message ends where its length says, in the short and in the long form', 
   assert.equal(endOfMessage(Buffer.from('30820400', 'hex')), 4 + 1024)
 })
 
-test('the end is unknown until the length has arrived, and a length that nobody sends is beyond every limit', () => {
+test('the end is unknown until the length has arrived, and an impossible length exceeds every limit', () => {
   for (const bytes of ['', '30', '3082', '308204'])
     assert.equal(endOfMessage(Buffer.from(bytes, 'hex')), undefined, bytes)
   for (const bytes of ['3080', '3085ffffffffff', '30ff'])

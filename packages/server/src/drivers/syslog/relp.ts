@@ -17,7 +17,7 @@ export const connectRelp: ConnectSyslog = (receiver, events) => {
     stream.socket.write(Buffer.concat([Buffer.from(head), bytes, Buffer.from('\n')]))
     return number
   }
-  /** A receiver that acknowledges nothing for so long is treated as gone. */
+  /** A receiver that acknowledges nothing for so long is treated as disconnected. */
   const watch = (): void => {
     clearTimeout(timer)
     timer = waiting.size === 0 ? undefined : setTimeout(() => stream.socket.destroy(), patienceMillis).unref()
@@ -76,10 +76,10 @@ export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Buff
       const size = Number(length)
       if (size > maximumFrame) return false
       // A frame without data ends right after its length.
-      const whole = head.length + (end === '\n' ? 0 : size + 1)
-      if (rest.length < whole) return true
+      const frameBytes = head.length + (end === '\n' ? 0 : size + 1)
+      if (rest.length < frameBytes) return true
       const data = end === '\n' ? '' : rest.toString('utf8', head.length, head.length + size)
-      rest = rest.subarray(whole)
+      rest = rest.subarray(frameBytes)
       onFrame({ number: Number(number), command, data })
     }
   }

@@ -5,7 +5,7 @@ import type { ConnectSyslog } from '../syslog.ts'
 /** RFC 5426: every receiver takes 2,048 octets. */
 const maximumBytes = 2048
 
-/** One datagram for each line. Nothing tells whether it arrives. */
+/** One datagram for each line. UDP does not report whether it arrives. */
 export const connectUdp: ConnectSyslog = ({ address, port }, { onOpen }) => {
   const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
   socket.unref()

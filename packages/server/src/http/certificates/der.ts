@@ -13,7 +13,7 @@ export const sequence = (...values: readonly Uint8Array[]): Buffer => value(0x30
 export const set = (...values: readonly Uint8Array[]): Buffer => value(0x31, values)
 /** Signed and minimal: the first byte is below 0x80, and not 0 unless the second is 0x80 or more. */
 export const integer = (...bytes: readonly number[]): Buffer => value(0x02, [Buffer.from(bytes)])
-export const truth = (): Buffer => value(0x01, [Buffer.of(0xff)])
+export const booleanTrue = (): Buffer => value(0x01, [Buffer.of(0xff)])
 export const octets = (bytes: Uint8Array): Buffer => value(0x04, [bytes])
 export const bits = (bytes: Uint8Array, unused = 0): Buffer => value(0x03, [Buffer.of(unused), bytes])
 export const text = (content: string): Buffer => value(0x0c, [Buffer.from(content, 'utf8')])

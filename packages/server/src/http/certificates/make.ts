@@ -10,7 +10,7 @@ import {
 } from 'node:crypto'
 import { isIP, isIPv4 } from 'node:net'
 import { serverDays } from '../../core/x509.ts'
-import { bits, explicit, implicit, integer, octets, oid, sequence, set, text, time, truth } from './der.ts'
+import { bits, booleanTrue, explicit, implicit, integer, octets, oid, sequence, set, text, time } from './der.ts'
 
 export interface Authority {
   readonly certificate: X509Certificate
@@ -41,7 +41,7 @@ export function makeAuthority(now: Date): Authority {
     notAfter: after(notBefore, authorityDays),
     extensions: [
       // Path length 0: an issued certificate cannot issue others.
-      extension('2.5.29.19', sequence(truth(), integer(0)), 'critical'),
+      extension('2.5.29.19', sequence(booleanTrue(), integer(0)), 'critical'),
       extension('2.5.29.15', usage.keyCertSign, 'critical'),
       extension('2.5.29.14', octets(id)),
     ],
@@ -118,7 +118,7 @@ const distinguished = (name: string): Buffer => sequence(set(sequence(oid('2.5.4
 const usage = { digitalSignature: bits(Buffer.of(0x80), 7), keyCertSign: bits(Buffer.of(0x04), 2) } as const
 
 const extension = (id: string, content: Uint8Array, critical?: 'critical'): Buffer =>
-  sequence(oid(id), ...(critical === undefined ? [] : [truth()]), octets(content))
+  sequence(oid(id), ...(critical === undefined ? [] : [booleanTrue()]), octets(content))
 
 const alternativeName = (name: string): Buffer =>
   isIP(name) === 0 ? implicit(2, Buffer.from(name, 'latin1')) : implicit(7, addressBytes(name))

@@ -85,7 +85,7 @@ export function createWorldCertificates({ data, folderOf, now, log }: WorldCerti
       const folder = world === undefined ? undefined : folderOf(world)
       if (folder === undefined) return undefined
       const cached = cache.get(serverName)
-      // The file is gone when the world was removed, and perhaps created again.
+      // The file is missing if the world was removed, and perhaps created again.
       const isUsable =
         cached !== undefined && now() < cached.until && (cached.file === undefined || existsSync(cached.file))
       return isUsable ? cached.certificate : load(serverName, folder)

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Answer } from '../answers/answer.ts'
 
-/** Of the bodies, in UTF-8; each is kept as text too, for the journal. */
+/** Limit of all bodies, in UTF-8; each is also kept as text, for the journal. */
 const maximumBytes = 4 * 1024 * 1024
 const maximumBody = 512 * 1024
 

@@ -83,7 +83,7 @@ export function faultOf(error: ParserError): ApiError {
   }
 }
 
-export const noTunnels = (): ApiError => malformed('it asks for a tunnel (CONNECT), and this service is no proxy.')
+export const noTunnels = (): ApiError => malformed('it requests a tunnel (CONNECT), and this service is no proxy.')
 
 const malformed = (fault: string): ApiError => new ApiError('MALFORMED_REQUEST', { fault })
 

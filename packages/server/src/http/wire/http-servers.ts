@@ -87,7 +87,7 @@ export class HttpServers {
     for (const server of this.all()) server.emit('listening')
   }
 
-  askForCertificates(authorities: readonly string[]): void {
+  requestCertificates(authorities: readonly string[]): void {
     this.#tls?.ask(authorities)
   }
 

@@ -22,11 +22,11 @@ import { fillContainers } from './containers.ts'
 import { drivesOf } from './drives.ts'
 import type { Filling } from './filling.ts'
 
-const usualHosts = 3
+const defaultHosts = 3
 /** Default networks of 256 addresses, one for each cluster, from 10.64.0.0/10. */
 const firstNetwork = 0x0a400000n
 const networks = 16_384
-const places = { cluster: 10, dataServices: 11, host: 21, cvm: 85, bmc: 149 } as const
+const hostParts = { cluster: 10, dataServices: 11, host: 21, cvm: 85, bmc: 149 } as const
 
 export async function fillClusters(filling: Filling, clusters: readonly DeclaredCluster[] | undefined): Promise<void> {
   if (clusters === undefined) return
@@ -101,8 +101,8 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
   const { vcenterAddress } = item
   const cluster = await seedCluster(ctx, name, {
     ...defined({ extId }),
-    address: take(item.address ?? at(places.cluster), `${path}.address`),
-    dataServices: take(item.dataServicesAddress ?? at(places.dataServices), `${path}.dataServicesAddress`),
+    address: take(item.address ?? at(hostParts.cluster), `${path}.address`),
+    dataServices: take(item.dataServicesAddress ?? at(hostParts.dataServices), `${path}.dataServicesAddress`),
     hosts: described.length,
     hypervisor: hypervisorType,
     settings,
@@ -121,11 +121,11 @@ async function fillCluster(filling: Filling, item: DeclaredCluster, path: string
     hosts.push({
       extId: host.extId ?? seedId(`host/${host.name}`),
       hostName: host.name,
-      address: take(host.address ?? at(places.host + index), `${hostPath}.address`),
-      cvmAddress: take(host.cvmAddress ?? at(places.cvm + index), `${hostPath}.cvmAddress`),
+      address: take(host.address ?? at(hostParts.host + index), `${hostPath}.address`),
+      cvmAddress: take(host.cvmAddress ?? at(hostParts.cvm + index), `${hostPath}.cvmAddress`),
       // Hosts in a cloud have no BMC address.
       ...(item.cloudType === undefined
-        ? { bmcAddress: take(host.bmcAddress ?? at(places.bmc + index), `${hostPath}.bmcAddress`) }
+        ? { bmcAddress: take(host.bmcAddress ?? at(hostParts.bmc + index), `${hostPath}.bmcAddress`) }
         : {}),
       ...defined({ gpuList: host.gpuList, pcieDevices: host.pcieDevices, nics: host.nics, memoryGiB }),
       ...drivesOf(filling, host.drives, `${hostPath}.drives`, drives),
@@ -197,7 +197,7 @@ const switchOf = (clusterName: string): string => seedId(`virtual-switch/${clust
 
 type DeclaredHost = Extract<NonNullable<DeclaredCluster['hosts']>, readonly unknown[]>[number]
 
-function hostsOf({ name, hosts = usualHosts }: DeclaredCluster): readonly DeclaredHost[] {
+function hostsOf({ name, hosts = defaultHosts }: DeclaredCluster): readonly DeclaredHost[] {
   if (typeof hosts !== 'number') return hosts
   return Array.from({ length: hosts }, (_, index) => ({ name: `${name}-${index + 1}` }))
 }
@@ -211,7 +211,7 @@ function networkOf(filling: Filling, { address }: DeclaredCluster, path: string,
   }
   for (let number = 0; number < networks; number++) {
     const network = firstNetwork + BigInt(number * 256)
-    if (!taken.has(formatAddress({ family: 'IPV4', value: network + BigInt(places.cluster) }))) return network
+    if (!taken.has(formatAddress({ family: 'IPV4', value: network + BigInt(hostParts.cluster) }))) return network
   }
   return filling.refuse(path, 'address is missing: all networks of 10.64.0.0/10 are taken')
 }

@@ -16,7 +16,7 @@ import type { ClusterEntity, Filling } from './filling.ts'
 const GiB = 1024 ** 3
 const day = 24 * 3600
 const daysOn = 9
-const usualImageGiB = 2
+const defaultImageGiB = 2
 
 export const fillImages = (filling: Filling, images: Declared['images']): Promise<void> =>
   filling.each('images', images, async (item, path) => {
@@ -56,7 +56,7 @@ export const fillImages = (filling: Filling, images: Declared['images']): Promis
       name,
       ...defined({ extId, url, description }),
       type,
-      sizeBytes: (sizeGiB ?? usualImageGiB) * GiB,
+      sizeBytes: (sizeGiB ?? defaultImageGiB) * GiB,
       clusterExtIds,
       categoryExtIds,
       secondsSinceCreation: 20 * day,

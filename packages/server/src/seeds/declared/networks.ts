@@ -253,11 +253,11 @@ export function familyOf(
   const read = (text: string, where: string): bigint => addressIn(text.trim(), where, filling, family).value
   const { defaultGatewayIp, dhcpServerAddress } = given
   const gateway = defaultGatewayIp === undefined ? first.first + 1n : read(defaultGatewayIp, `${path}.defaultGatewayIp`)
-  const usual = [first.first + (size >= leastForPool ? firstOfPool : 2n), first.last - 1n] as const
+  const defaultPool = [first.first + (size >= leastForPool ? firstOfPool : 2n), first.last - 1n] as const
   const pools = given.poolList?.map((text, index) => {
     const [from = '', to = ''] = text.split('-')
     return [read(from, `${path}.poolList[${index}]`), read(to, `${path}.poolList[${index}]`)] as const
-  }) ?? [usual]
+  }) ?? [defaultPool]
   return {
     ipSubnet: { ip: at(first.first), prefixLength: first.length },
     defaultGatewayIp: at(gateway),

@@ -6,7 +6,7 @@ import type { Declared, DeclaredOf } from '../format.ts'
 import { addressIn } from '../readable.ts'
 import type { ClusterEntity, Filling } from './filling.ts'
 
-const usualHardwareVersion = 19
+const defaultHardwareVersion = 19
 
 export async function fillExternVms(filling: Filling, vms: Declared['externalVms']): Promise<void> {
   const { ctx } = filling
@@ -31,7 +31,7 @@ export async function fillExternVms(filling: Filling, vms: Declared['externalVms
         `"${item.host}" is no host of ${cluster.name}: ${hosts.map((each) => each.hostName).join(', ')}`,
       )
     const container = await filling.container(cluster, item.container ?? 'default', `${path}.container`)
-    const { name, extId, description, guestOsName, numCpus = 1, virtualHardwareVersion = usualHardwareVersion } = item
+    const { name, extId, description, guestOsName, numCpus = 1, virtualHardwareVersion = defaultHardwareVersion } = item
     await seedExternVm(ctx, {
       ...defined({ extId }),
       name,

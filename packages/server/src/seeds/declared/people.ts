@@ -11,7 +11,7 @@ import { didYouMean } from '../../core/input/nearest.ts'
 import { iamOperations } from '../../domains/iam/catalogue/operations.ts'
 import { systemRoleId, systemRoleRows } from '../../domains/iam/catalogue/system-roles.ts'
 import { seedSimulatedDirectory } from '../demo/directory.ts'
-import { everything, insertKey, insertPolicy, insertUser } from '../demo/people.ts'
+import { allEntities, insertKey, insertPolicy, insertUser } from '../demo/people.ts'
 import { seedCategory } from '../demo/platform.ts'
 import type { Declared } from '../format.ts'
 import { eachOf } from '../numbered.ts'
@@ -149,7 +149,7 @@ const fillUserGroups = (filling: Filling, groups: Declared['userGroups']): Promi
     const group = extId ?? seedId(`user-group/${name}`)
     const identities = [{ identityFilter: { user_group: { uuid: { anyof: [group] } } } }]
     for (const [index, role] of given.entries())
-      await insertPolicy(filling.ctx, `${name}: ${roles?.[index]}`, role, [], everything, { identities })
+      await insertPolicy(filling.ctx, `${name}: ${roles?.[index]}`, role, [], allEntities, { identities })
   })
 
 const fillUsers = (filling: Filling, users: Declared['users']): Promise<void> =>
@@ -170,7 +170,7 @@ const fillUsers = (filling: Filling, users: Declared['users']): Promise<void> =>
       await filling.perform(path, 'iam.createUser', { called: `user/${name}`, extId, body })
     }
     for (const [index, role] of roleIds.entries())
-      await insertPolicy(filling.ctx, `${name}: ${roles?.[index]}`, role, [extId], everything)
+      await insertPolicy(filling.ctx, `${name}: ${roles?.[index]}`, role, [extId], allEntities)
     for (const key of keys) {
       const { name: called, count: __, ...more } = typeof key === 'string' ? { name: key } : key
       await insertKey(filling.ctx, { userExtId: extId, username: name, name: called, ...more })
@@ -180,7 +180,7 @@ const fillUsers = (filling: Filling, users: Declared['users']): Promise<void> =>
 /** Last, because their filters may refer to any entity. */
 export async function fillPolicies(filling: Filling, policies: Declared['authorizationPolicies']): Promise<void> {
   await filling.each('authorizationPolicies', policies, async (item, path) => {
-    const { name, extId, description, role, users = [], userGroups = [], entities = [everything] } = item
+    const { name, extId, description, role, users = [], userGroups = [], entities = [allEntities] } = item
     const [roleExtId, userIds, groupIds, filters] = await filling.all([
       () => roleId(filling, role, `${path}.role`),
       () => idsOf(users, (user, index) => filling.user(user, `${path}.users[${index}]`), filling),

@@ -120,7 +120,7 @@ const fillGateways = (filling: Filling, gateways: Declared['gateways']): Promise
   filling.each('gateways', gateways, async (item, path) => {
     const { name, extId = seedId(`gateway/${name}`), description, address, softwareVersion } = item
     if ((item.vpc === undefined) === (address === undefined))
-      filling.refuse(path, "expected either vpc, of a local gateway, or address, of somebody else's device")
+      filling.refuse(path, 'expected either vpc, of a local gateway, or address, of a device of another owner')
     const [vpc, host] = await filling.all([
       async () => (item.vpc === undefined ? undefined : filling.vpc(item.vpc, `${path}.vpc`)),
       async () => (address === undefined ? undefined : addressIn(address, `${path}.address`, filling)),

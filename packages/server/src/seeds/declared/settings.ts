@@ -71,11 +71,11 @@ export const fillProfiles = (filling: Filling, profiles: Declared['clusterProfil
       body: { clusters: members.map((one) => ({ uuid: one.extId })) },
     })
     filling.forget()
-    for (const { extId: member } of members) await setBack(filling, member)
+    for (const { extId: member } of members) await reapplySettings(filling, member)
   })
 
 /** Described settings of the cluster count as changed after the profile was applied: it may have drifted. */
-async function setBack({ ctx, settings }: Filling, clusterExtId: string): Promise<void> {
+async function reapplySettings({ ctx, settings }: Filling, clusterExtId: string): Promise<void> {
   const own = settings.get(clusterExtId)
   if (own === undefined) return
   const facts = ctx.world.collection<ClusterFact>('hardware.clusters')

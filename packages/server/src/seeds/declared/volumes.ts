@@ -133,7 +133,14 @@ async function disksOf(
   path: string,
   cluster: ClusterEntity,
 ): Promise<DescribedDisk[]> {
-  const { name, extId, container: usual = 'default', disksGiB = [], disks = [], fullPercent: full = 0 } = item
+  const {
+    name,
+    extId,
+    container: defaultContainer = 'default',
+    disksGiB = [],
+    disks = [],
+    fullPercent: full = 0,
+  } = item
   type Written = Omit<NonNullable<DeclaredVolumeGroup['disks']>[number], '$objectType'>
   const written: [Written, string][] = [
     ...disksGiB.map((sizeGiB): [Written, string] => [{ sizeGiB }, path]),
@@ -141,7 +148,7 @@ async function disksOf(
   ]
   const described: DescribedDisk[] = []
   for (const [place, [disk, at]] of written.entries()) {
-    const { sizeGiB, container = usual, fullPercent = full } = disk
+    const { sizeGiB, container = defaultContainer, fullPercent = full } = disk
     const { extId: storage } = await filling.container(cluster, container, `${at}.container`)
     const diskSizeBytes = sizeGiB * GiB
     described.push({

@@ -14,7 +14,7 @@ import { entityLine, metaLine } from '../../archive/rows.ts'
 import { writeRestorePoint } from '../../archive/writer.ts'
 import { seedId } from '../../core/ids/named-id.ts'
 import type { Snapshots } from '../../core/ports.ts'
-import { sizeOf } from '../../domains/platform/backup/copy.ts'
+import { sizeOfBackup } from '../../domains/platform/backup/copy.ts'
 import { describeOwn, sizeOfTier } from '../../domains/platform/manager-size.ts'
 import { ownManager } from '../../domains/platform/own-manager.ts'
 import type { BucketPlace, Place } from '../../drivers/object-store.ts'
@@ -81,7 +81,7 @@ export async function seedOwnBackup(ctx: SeedContext, clusterExtId: string, name
   const described = describeOwn(await ownManager(ctx.store), sizeOfTier[ctx.tier], ctx.version)
   const lastSyncTime = ctx.ago(minute)
   const manifest = await write(ctx, { kind: 'cluster', clusterExtId }, described, name, lastSyncTime)
-  return { lastSyncTime, lastSizeBytes: sizeOf(manifest), nextRunTime: ctx.ago(minute - 30 * minute) }
+  return { lastSyncTime, lastSizeBytes: sizeOfBackup(manifest), nextRunTime: ctx.ago(minute - 30 * minute) }
 }
 
 export const seedClusterLogin = (ctx: SeedContext, clusterExtId: string, address: string): Promise<void> =>

@@ -160,7 +160,7 @@ async function seedExternCluster(ctx: SeedContext): Promise<void> {
   const extern = await seedCluster(ctx, 'hp-extern-01', {
     address: '10.44.2.10',
     hypervisor: 'ESX',
-    // Somebody changed the mail server after the profile was applied: the demo shows drift.
+    // The mail server was changed after the profile was applied: the demo shows drift.
     settings: sectionsOf({
       ntpServerIpList,
       nameServerIpList,

@@ -6,7 +6,7 @@ import { seedId } from '../../core/ids/named-id.ts'
 import { validateBody } from '../../core/input/validate.ts'
 import { parseHost, parsePrefix, type WireAddress, writeAddress } from '../../core/ip-address.ts'
 import { formatTime } from '../../core/time/clock.ts'
-import { diskOf } from '../../domains/networking/gateway/appliance.ts'
+import { applianceDiskId } from '../../domains/networking/gateway/appliance.ts'
 import { writeSubnet } from '../../domains/networking/ip-subnet.ts'
 import { gatewayFacts } from '../../drivers/simulated/gateways.ts'
 import { diskFacts, domainFacts } from '../../drivers/simulated/hypervisor/facts.ts'
@@ -96,8 +96,8 @@ export async function seedOldAppliance(ctx: SeedContext, gatewayExtId: string, v
   const { vmReference = '', installedSoftwareVersion = '' } = (await ctx.store.get(Gateway, gatewayExtId)) ?? {}
   const startedAt = daysAgo(ctx)
   const fact = domainFacts(ctx.world).get(vmReference)!
-  const present = diskOf(vmReference, installedSoftwareVersion)
-  const disk = diskOf(vmReference, version ?? installedSoftwareVersion)
+  const present = applianceDiskId(vmReference, installedSoftwareVersion)
+  const disk = applianceDiskId(vmReference, version ?? installedSoftwareVersion)
   await domainFacts(ctx.world).put(vmReference, { ...fact, startedAt, domain: { ...fact.domain, diskExtIds: [disk] } })
   await gatewayFacts(ctx.world).agents.put(gatewayExtId, { startedAt })
   if (disk === present) return

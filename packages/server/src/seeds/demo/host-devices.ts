@@ -38,13 +38,13 @@ export function devicesOf({
       address: { segment: 0, bus: firstBus + index, device: 0, func: 0 },
     }
     if (index >= gpuList.length) return otherCard(place)
-    return /virtual/i.test(name) ? sharedCard(place) : wholeCard(place)
+    return /virtual/i.test(name) ? sharedCard(place) : passthroughCard(place)
   })
 }
 
 type Place = Omit<PassthroughGpu, 'deviceId' | 'frameBufferSizeBytes' | 'kind' | 'mode' | 'vendor'>
 
-function wholeCard(place: Place): PassthroughGpu {
+function passthroughCard(place: Place): PassthroughGpu {
   return {
     ...place,
     kind: 'GPU',

@@ -10,7 +10,7 @@ import type { NodeView } from '../../drivers/nodes.ts'
 import { driveFacts, drivesFor, drivesIn, type NewDrive, pooled } from '../../drivers/simulated/drives.ts'
 import { type BmcFact, bmcDigest, deviceFacts } from '../../drivers/simulated/hardware.ts'
 import { hostNicFacts } from '../../drivers/simulated/host-nics.ts'
-import { type NicModelId, usualNics } from '../../drivers/simulated/nic-models.ts'
+import { defaultNics, type NicModelId } from '../../drivers/simulated/nic-models.ts'
 import { nodeFacts } from '../../drivers/simulated/nodes.ts'
 import type { SeedContext } from '../context.ts'
 import { devicesOf } from './host-devices.ts'
@@ -161,7 +161,7 @@ type NamedHost = SeedHost & { readonly extId: string }
 async function seedParts(
   { world }: SeedContext,
   hostClass: HostClass,
-  { extId, nics = usualNics, bmcAddress }: NamedHost,
+  { extId, nics = defaultNics, bmcAddress }: NamedHost,
   { name, slot }: Slot,
 ): Promise<void> {
   const rack = { extId: seedId(`block/${name}`), slot }

@@ -114,7 +114,7 @@ async function seedVirtualSwitches(ctx: SeedContext): Promise<void> {
       nics,
     })
   }
-  // Nobody manages it yet: migrateBridge makes a virtual switch of it.
+  // No virtual switch manages this bridge: migrateBridge makes one of it.
   for (const hostExtId of hosts)
     await seedBridge(ctx, { hostExtId, name: 'br2', uplinks: [], bondMode: 'NONE', mtu: 1500, vlan: 0 })
 }

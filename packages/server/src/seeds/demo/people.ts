@@ -16,7 +16,7 @@ import { seedDirectory, seedDirectorySettings } from './directory.ts'
 import { seedSaml } from './saml.ts'
 
 const system = '00000000-0000-0000-0000-000000000000'
-export const everything = { '*': { '*': { eq: '*' } } }
+export const allEntities = { '*': { '*': { eq: '*' } } }
 const day = 24 * 3600
 
 export async function seedBase(ctx: SeedContext): Promise<void> {
@@ -26,7 +26,7 @@ export async function seedBase(ctx: SeedContext): Promise<void> {
     creationType: 'PREDEFINED',
     createdBy: system,
   })
-  await insertPolicy(ctx, 'Super Admin', systemRoleId('Super Admin'), [ctx.adminId], everything, {
+  await insertPolicy(ctx, 'Super Admin', systemRoleId('Super Admin'), [ctx.adminId], allEntities, {
     authorizationPolicyType: 'PREDEFINED_READ_ONLY',
     isSystemDefined: true,
     createdBy: system,
@@ -89,9 +89,9 @@ export async function seedDemo(ctx: SeedContext): Promise<void> {
   })
   const role = (name: RoleName): string => systemRoleId(name)
   const dev = { virtual_machine: { category_uuid: { anyof: [seedId('category/Environment/Dev')] } } }
-  await insertPolicy(ctx, 'Viewers', role('Platform Viewer'), [seedId('user/viewer')], everything)
-  await insertPolicy(ctx, 'Operators', role('Virtual Machine Operator'), [seedId('user/operator')], everything)
-  await insertPolicy(ctx, 'Snapshots before deployments', snapshots, [seedId('user/ci-robot')], everything)
+  await insertPolicy(ctx, 'Viewers', role('Platform Viewer'), [seedId('user/viewer')], allEntities)
+  await insertPolicy(ctx, 'Operators', role('Virtual Machine Operator'), [seedId('user/operator')], allEntities)
+  await insertPolicy(ctx, 'Snapshots before deployments', snapshots, [seedId('user/ci-robot')], allEntities)
   await insertPolicy(
     ctx,
     'Own images',

@@ -52,12 +52,12 @@ export function createSeedPlaces(ctx: Seeding): SeedPlaces {
 
 function add({ sums }: ClusterLoad, held: Allocation): void {
   const key = `${held.hostExtId} ${held.isPinned}`
-  const known = sums.get(key)
+  const cached = sums.get(key)
   sums.set(key, {
     vmExtId: held.vmExtId,
     hostExtId: held.hostExtId,
     isPinned: held.isPinned,
-    memoryBytes: held.memoryBytes + (known?.memoryBytes ?? 0),
-    vcpus: held.vcpus + (known?.vcpus ?? 0),
+    memoryBytes: held.memoryBytes + (cached?.memoryBytes ?? 0),
+    vcpus: held.vcpus + (cached?.vcpus ?? 0),
   })
 }

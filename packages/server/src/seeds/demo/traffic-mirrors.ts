@@ -2,7 +2,7 @@
 import { TrafficMirror } from '@hyperplane/contract/networking/traffic-mirror'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { seedId } from '../../core/ids/named-id.ts'
-import { programOf } from '../../domains/networking/traffic-mirror.ts'
+import { mirrorProgram } from '../../domains/networking/traffic-mirror.ts'
 import type { MirrorEntity } from '../../domains/networking/traffic-mirror-rules.ts'
 import { mirrorFacts } from '../../drivers/simulated/traffic-mirrors.ts'
 import type { SeedContext } from '../context.ts'
@@ -29,5 +29,5 @@ export async function seedMirrorsDemo(ctx: SeedContext): Promise<void> {
     createdAt: ctx.ago(daysActive * 24 * 3600),
   }
   await ctx.store.insert(TrafficMirror, mirror)
-  await mirrorFacts(ctx.world).put(mirror.extId, programOf(mirror))
+  await mirrorFacts(ctx.world).put(mirror.extId, mirrorProgram(mirror))
 }

@@ -10,7 +10,7 @@ import { seedId } from '../../core/ids/named-id.ts'
 import { type Prefix, parseAddress, prefixOf, writeAddress } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../../domains/addressing/address-plan.ts'
 import { leaseAddress } from '../../domains/addressing/leases.ts'
-import { agentHosts, programOf } from '../../domains/networking/controller-tasks.ts'
+import { agentHosts, controllerProgram } from '../../domains/networking/controller-tasks.ts'
 import {
   type Attachment,
   gatewayNodesFor,
@@ -42,7 +42,7 @@ export async function seedController(ctx: SeedContext): Promise<void> {
   }
   await ctx.store.insert(NetworkController, controller)
   const hostExtIds = (await agentHosts(ctx.store)).map(({ extId }) => extId)
-  await routingFacts(ctx.world).controllers.put(controller.extId, { ...programOf(controller), hostExtIds })
+  await routingFacts(ctx.world).controllers.put(controller.extId, { ...controllerProgram(controller), hostExtIds })
 }
 
 export async function seedVpcs(ctx: SeedContext, subnets: ReadonlyMap<string, SubnetEntity>): Promise<void> {

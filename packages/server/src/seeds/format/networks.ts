@@ -59,7 +59,7 @@ export const Subnet = object('', {
   networkId: optional(about('VLAN tag; of several, the first one.', integer({ minimum: 0, maximum: 4095 }))),
   vpc: optional(about('Makes it an overlay subnet of this VPC.', name())),
   ipSubnet: optional(
-    about('Its prefix; of several, that of the first one. Without it nobody manages its addresses.', prefix()),
+    about('Its prefix; of several, that of the first one. Without it its addresses are not managed.', prefix()),
   ),
   defaultGatewayIp: optional(about('Default: the first address.', address())),
   dhcpServerAddress: optional(address()),
@@ -80,7 +80,7 @@ export const Subnet = object('', {
   isExternal: optional(boolean()),
   isNatEnabled: optional(boolean()),
   ...written(Stored.schema.fields, 'isAdvancedNetworking'),
-  reservedIps: optional(about('Addresses that nobody is given.', arrayOf(Reserved, { maxItems: 64 }))),
+  reservedIps: optional(about('Addresses that are never assigned.', arrayOf(Reserved, { maxItems: 64 }))),
   categories: categories(),
 })
 
@@ -125,8 +125,8 @@ export const Gateway = object('', {
   vpc: optional(about('Of a local one: the VPC that it speaks for.', name())),
   service: optional(about('Default: BGP.', enumeration(['BGP', 'VPN', 'VTEP']))),
   asn: optional(about('Its autonomous system. A VPN service without one has no eBGP.', autonomousSystemNumber())),
-  address: optional(about("Of somebody else's device: where it is.", address())),
-  isHaEnabled: optional(about('Of a local VTEP service: it stands in for others of its VPC.', boolean())),
+  address: optional(about('Address of a device of another owner.', address())),
+  isHaEnabled: optional(about('Of a local VTEP service: it replaces others of its VPC when they fail.', boolean())),
   softwareVersion: optional(about('Of a local one: what its appliance runs; default: the newest.', softwareVersion())),
 })
 

@@ -40,7 +40,7 @@ export const User = object('', {
   roles: optional(about('Names of roles that it has, on everything.', names(32))),
   keys: optional(
     about(
-      'API keys that are listed and open nothing: nobody knows their secrets.',
+      'API keys that are listed and open nothing: their secrets are unknown.',
       arrayOf(oneOf(name(), Key), { maxItems: 25 }),
     ),
   ),
@@ -107,7 +107,7 @@ export const Directory = object('', {
   ),
   groups: optional(arrayOf(DirectoryGroup, { maxItems: 1000 })),
   isEverybodyKnown: optional(
-    about('Whether well-formed names that are not listed are somebody as well. Default: true.', boolean()),
+    about('Whether well-formed names that are not listed are users as well. Default: true.', boolean()),
   ),
 })
 

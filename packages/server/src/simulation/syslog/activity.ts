@@ -1,6 +1,6 @@
 /**
- * Audit records and tasks of this manager in the logs of the clusters that they concern. The cluster that stands for the
- * manager logs all of them. Source: behaviour clustermgmt.md 1.11.
+ * Audit records and tasks of this manager in the logs of the clusters that they concern. The manager's own cluster logs
+ * all of them. Source: behaviour clustermgmt.md 1.11.
  */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'

@@ -60,9 +60,9 @@ export function startSyslog({ store, world, clock, transports, log }: SyslogOpti
         const receiver = syslogReceiver(server)
         const key = [clusterExtId, server.serverName, receiver.protocol, receiver.port, receiver.address].join(' ')
         if (transports.refusalOf(receiver.address) !== undefined) continue
-        const known = destinations.get(key)
-        if (known !== undefined) known.server = server
-        next.set(key, known ?? { clusterExtId, server, receiver, queue: queueFor(clusterExtId, receiver) })
+        const existing = destinations.get(key)
+        if (existing !== undefined) existing.server = server
+        next.set(key, existing ?? { clusterExtId, server, receiver, queue: queueFor(clusterExtId, receiver) })
       }
     for (const [key, { queue }] of destinations) if (!next.has(key)) queue.close()
     const isFirst = destinations.size === 0 && next.size > 0

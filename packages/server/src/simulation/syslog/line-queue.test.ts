@@ -88,7 +88,7 @@ test('an idle receiver that went away is called again with the next line', async
   assert.deepEqual(last().sent, ['b'])
 })
 
-test('a closed queue counts what it still held as lost, and calls nobody', async () => {
+test('a closed queue counts its remaining lines as lost, and makes no further call', async () => {
   const { queue, connections } = aTransport()
   queue.add('a')
   const before = syslogLines.lost

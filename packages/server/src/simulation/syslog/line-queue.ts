@@ -1,6 +1,7 @@
 /**
- * Lines for one receiver. While it is away the newest 1,000 wait; how many were lost before is told in a line once it is back.
- * Lines keep their order, and a line that was not done when a connection ended is sent again.
+ * Lines for one receiver. While the receiver is unreachable the newest 1,000 lines wait; once it is back, one line
+ * reports how many were lost. Lines keep their order, and a line that was unfinished when a connection ended is sent
+ * again.
  */
 import { syslogLines } from '../../core/syslog-counts.ts'
 import type { ConnectSyslog, SyslogConnection, SyslogReceiver } from '../../drivers/syslog.ts'
@@ -8,7 +9,7 @@ import type { ConnectSyslog, SyslogConnection, SyslogReceiver } from '../../driv
 interface Options {
   readonly receiver: SyslogReceiver
   readonly connect: ConnectSyslog
-  /** The line that stands for lost ones. */
+  /** The line that reports lost ones. */
   readonly lossLine: (count: number) => string
   readonly maximum?: number
   readonly firstPauseMillis?: number
@@ -37,7 +38,7 @@ export class LineQueue {
     return this.#underWay.length + this.#waiting.length
   }
 
-  /** Delays nobody. */
+  /** Does not wait for the receiver. */
   add(line: string): void {
     if (this.#isClosed) return
     this.#waiting.push(line)

@@ -9,7 +9,7 @@ import { makePrivateDatabase } from '../private-files.ts'
  * @param beside runs at the moment that is copied
  */
 export async function copyDatabase(database: DatabaseSync, target: string, beside?: () => void): Promise<void> {
-  // After a full checkpoint the main file is complete, because nobody else writes.
+  // After a full checkpoint the main file is complete, because there is no other writer.
   const moved = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
   const file = database.location()
   beside?.()

@@ -105,13 +105,13 @@ export class SqliteReader implements Reader {
     return prepared
   }
 
-  protected found(table: Table, extId: string): FoundRow | undefined {
+  protected storedRow(table: Table, extId: string): FoundRow | undefined {
     return this.#of(table).get.get(extId) as FoundRow | undefined
   }
 
   async row<R extends AnyResource>(kind: R, extId: string): Promise<Row<EntityOf<R>> | undefined> {
     const table = this.table(kind)
-    const found = this.found(table, extId)
+    const found = this.storedRow(table, extId)
     return found === undefined
       ? undefined
       : { entity: parseDocument(found.document), version: found.version, sequence: found.sequence }

@@ -56,7 +56,7 @@ export class References {
     const published = isPublished()
     for (const { kind, extId, path } of added.values()) {
       this.#insert.run(kind, extId, from, fromId, path, published)
-      if (!before.some((known) => known.kind === kind && known.extId === extId)) this.#check(kind, extId)
+      if (!before.some((former) => former.kind === kind && former.extId === extId)) this.#check(kind, extId)
     }
   }
 

@@ -88,7 +88,7 @@ test('the thread returns the same result as the main thread: page, total, order'
   )
 })
 
-test('the thread sees what was committed before it was asked, and nothing that is pending', async () => {
+test('the thread sees rows that were committed before its query, and no pending ones', async () => {
   const store = await aStore(alwaysSlow)
   for (let n = 3; n < 13; n++) {
     await store.transaction((transaction) => transaction.insert(Thing, aThing(n)))

@@ -39,9 +39,9 @@ export class SlowQueries {
     if (this.#isClosed) return Promise.reject(new QueryStopped('closing'))
     if (this.#waiting.length >= maximumWaiting) return Promise.reject(new QueryStopped('busy'))
     return new Promise((resolve, reject) => {
-      const asked = { query, since: performance.now(), resolve, reject }
-      if (this.#running === undefined) this.#begin(asked)
-      else this.#waiting.push(asked)
+      const queued = { query, since: performance.now(), resolve, reject }
+      if (this.#running === undefined) this.#begin(queued)
+      else this.#waiting.push(queued)
     })
   }
 
@@ -52,11 +52,11 @@ export class SlowQueries {
     if (this.#thread !== undefined) await this.#thread.terminate()
   }
 
-  #begin(asked: QueuedQuery): void {
-    this.#running = asked
+  #begin(queued: QueuedQuery): void {
+    this.#running = queued
     this.#thread ??= this.#start()
     this.#thread.ref()
-    this.#thread.postMessage(asked.query)
+    this.#thread.postMessage(queued.query)
   }
 
   #next(): void {
@@ -76,22 +76,22 @@ export class SlowQueries {
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 },
     })
     thread.on('message', (answer: ThreadAnswer) => {
-      const asked = this.#running
+      const running = this.#running
       this.#running = undefined
       // The thread keeps the process alive only while a query waits.
       thread.unref()
-      if ('found' in answer) asked?.resolve({ page: answer.found, milliseconds: answer.milliseconds })
-      else if ('stopped' in answer) asked?.reject(new QueryStopped('too long'))
-      else asked?.reject(new Error(`a query failed: ${answer.failed}`))
+      if ('found' in answer) running?.resolve({ page: answer.found, milliseconds: answer.milliseconds })
+      else if ('stopped' in answer) running?.reject(new QueryStopped('too long'))
+      else running?.reject(new Error(`a query failed: ${answer.failed}`))
       this.#next()
     })
     let cause: Error | undefined
     thread.on('error', (error) => void (cause = error as Error))
     thread.on('exit', () => {
       this.#thread = undefined
-      const asked = this.#running
+      const running = this.#running
       this.#running = undefined
-      asked?.reject(this.#isClosed ? new QueryStopped('closing') : new Error('the query thread ended', { cause }))
+      running?.reject(this.#isClosed ? new QueryStopped('closing') : new Error('the query thread ended', { cause }))
       this.#next()
     })
     return thread

@@ -65,9 +65,9 @@ const maximumCachedLength = 8192
 const maximumResults = 2 * 1024 * 1024
 const maximumResult = 1024 * 1024
 
-function cache<T>(known: Map<string, T>, key: string, value: T): void {
-  if (known.size >= maximumCached) known.clear()
-  known.set(key, value)
+function cache<T>(entries: Map<string, T>, key: string, value: T): void {
+  if (entries.size >= maximumCached) entries.clear()
+  entries.set(key, value)
 }
 
 const sizeOf = ({ documents }: FoundPage, key: string): number =>
@@ -128,8 +128,8 @@ class SqliteStore extends SqliteReader implements Store {
 
   override async find<R extends AnyResource>(kind: R, query: Query = {}): Promise<EntityOf<R>[]> {
     if (query.isBounded !== true) return super.find(kind, query)
-    const { count: _, ...asked } = this.pageQuery(kind, query)
-    return (await this.#bounded(asked)).documents.map(parseDocument<EntityOf<R>>)
+    const { count: _, ...withoutCount } = this.pageQuery(kind, query)
+    return (await this.#bounded(withoutCount)).documents.map(parseDocument<EntityOf<R>>)
   }
 
   /** Slow queries are detected by running them; the same text goes to the thread directly, until it is quick. */
@@ -150,12 +150,12 @@ class SqliteStore extends SqliteReader implements Store {
 
   protected override readPage(query: PageQuery): FoundPage {
     const { kind, select, count, offset, limit } = query
-    const asked = `${select.text} ${JSON.stringify([select.parameters, count?.parameters, offset, limit])}`
-    const key = `${this.#changes.get(kind)} ${asked}`
+    const statement = `${select.text} ${JSON.stringify([select.parameters, count?.parameters, offset, limit])}`
+    const key = `${this.#changes.get(kind)} ${statement}`
     const cached = this.#results.get(key)
     if (cached !== undefined) return cached
     const page = super.readPage(query)
-    if (this.#readBefore.note(hashOf(asked), sizeOf(page, key))) this.#results.set(key, page)
+    if (this.#readBefore.note(hashOf(statement), sizeOf(page, key))) this.#results.set(key, page)
     return page
   }
 
@@ -164,11 +164,11 @@ class SqliteStore extends SqliteReader implements Store {
     this.#counts.clear()
   }
 
-  protected override found(table: Table, extId: string): FoundRow | undefined {
+  protected override storedRow(table: Table, extId: string): FoundRow | undefined {
     const key = `${table.name} ${extId}`
-    const known = this.#rows.get(key)
-    if (known !== undefined) return known
-    const found = super.found(table, extId)
+    const cached = this.#rows.get(key)
+    if (cached !== undefined) return cached
+    const found = super.storedRow(table, extId)
     if (found !== undefined && found.document.length <= maximumCachedLength) cache(this.#rows, key, found)
     return found
   }
@@ -273,7 +273,7 @@ class SqliteStore extends SqliteReader implements Store {
           settle.push(() => job.resolve(value))
         } catch (error) {
           this.#noteFault(error)
-          // On a full disk SQLite may roll the whole transaction back: the savepoint is gone, and all jobs with it.
+          // On a full disk SQLite may roll the whole transaction back: the savepoint is lost, and all jobs with it.
           if (!database.isTransaction) throw error
           database.exec('ROLLBACK TO job')
           applied?.(Promise.reject(error))

@@ -371,7 +371,7 @@ test('an expansion and a removal that are cancelled leave everything as it was',
   }
 })
 
-test('what would be bound to a host that leaves is refused, and what came in time keeps the host', async () => {
+test('while a host is being removed, requests that would bind something to it are refused, and earlier ones keep the host', async () => {
   const slow = await startApp({ config: { durations: 'natural' } })
   const victim = hostId('hp-n01-b')
   const operations = `/clustermgmt/v4.2/operations/clusters/${ids.native}`
@@ -418,7 +418,7 @@ test('what would be bound to a host that leaves is refused, and what came in tim
   }
 })
 
-test('a node that leaves and joins again has a BMC at the address asked for, and the factory passwords', async () => {
+test('a node that is removed and added again has a BMC at the requested address, and the factory passwords', async () => {
   const bmcPath = `${cluster}/hosts/${nodeId('a')}/bmc-info`
   const bmcStatus = async (): Promise<string> => {
     assert.equal((await done(putFresh(app, bmcPath, { credential: demoBmc }))).status, 'SUCCEEDED')

@@ -71,7 +71,7 @@ test('the vCenter must be named, answer at its address, and accept the credentia
   assert.equal(await stateOf(), 'normal')
 })
 
-test('nobody signs in to a vCenter by a request that is refused without it, or that is repeated', async () => {
+test('a request that is refused without the vCenter, or is repeated, does not sign in to the vCenter', async () => {
   const match = { driverCall: { driver: 'externalHypervisor', method: 'signIn' } }
   const signIns = await aFault(app, match, { delay: { fixed: 'PT0S' } }, { untilRemoved: true })
   const count = async (): Promise<number> => (await readFault(app, signIns)).timesFired

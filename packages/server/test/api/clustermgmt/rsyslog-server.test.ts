@@ -184,7 +184,7 @@ test('a change that waits for others is judged by the servers that they leave', 
     )
 })
 
-test('a change that waits overwrites nothing that somebody changes at the cluster meanwhile', async () => {
+test('a queued change does not overwrite a change that was made at the cluster in the meantime', async () => {
   const [one, first, two, three] = [bodyOf(), bodyOf(), bodyOf(), bodyOf()]
   const { cluster, paths, send, results } = await aSlowCluster(one)
   const [path = ''] = paths
@@ -367,7 +367,7 @@ test('an alert of the cluster is a line of its monitors, which a module may leav
   for (const receiver of [with_, without]) await receiver.close()
 })
 
-test('a receiver that is away delays nobody, and gets what waited once it is back, in order and once', async () => {
+test('an unreachable receiver delays no other, and gets queued lines once and in order when it is back', async () => {
   const receiver = await relpReceiver()
   const path = await sendingTo(receiver, ids.native, 'RELP', ['AUDIT', 'INFO'])
   const first = await anOperation(ids.native)

@@ -57,7 +57,7 @@ async function repairHost(of = app): Promise<void> {
   await advance(of, 1)
 }
 
-test('a host that fails and returns is told as a trap of V2 when it fails, and as another when it is back', async () => {
+test('the failure of a host and its return are sent as two traps of V2', async () => {
   const station = await receiver({ community: 'alerts' })
   await aTrap(station, { communityString: 'alerts' })
   const since = app.clock.iso()
@@ -161,7 +161,7 @@ test('TCP and IPv6 carry traps and informs too', async () => {
   }
 })
 
-test('a failed disk, a full container and drift are told, each to every receiver of its own cluster only', async () => {
+test('a failed disk, a full container and drift are sent as traps, only to the receivers of their own cluster', async () => {
   const stations = [await receiver(), await receiver()]
   for (const station of stations) await aTrap(station)
   const elsewhere = await receiver()
@@ -188,7 +188,7 @@ test('a failed disk, a full container and drift are told, each to every receiver
   )
 })
 
-test('nothing is told while SNMP is disabled, also when somebody disabled it at the cluster', async () => {
+test('no trap is sent while SNMP is disabled, also when it was disabled at the cluster', async () => {
   const station = await receiver()
   await aTrap(station)
   const path = 'SNMP_SERVER_CONFIG/isEnabled'
@@ -225,7 +225,7 @@ test('a receiver that --allow-address does not open gets nothing, and its creati
   assert.match(task.warnings[0].message, /No trap is sent to 10\.9\.8\.7 now: .*--allow-address/)
 })
 
-test('each alert is told once, also across restarts of the service, and one that opened before a stop is told after the start', async () => {
+test('each alert is sent once, also across restarts of the service, and an alert that opened before a stop is sent after the start', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-traps-'))
   const station = await receiver()
   let own = await startApp({ folder, config })

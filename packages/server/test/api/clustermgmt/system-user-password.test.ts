@@ -113,7 +113,7 @@ test('the password that a first change replaces is not taken again at once', asy
   }
 })
 
-test('without the user admin its account is gone, and a change that runs meanwhile fails', async () => {
+test('without the user admin its account is gone, and a running change fails', async () => {
   let removed: TestApp | undefined
   const world = await startApp({
     unchecked: 'admin owns VMs, and no operation removes it',
@@ -129,7 +129,7 @@ test('without the user admin its account is gone, and a change that runs meanwhi
   const started = await change(accounts.pc, body, as, world)
   await world.runner.untilEnded(started.data.extId)
   const task = (await world.call('GET', `/platform/v4.3/config/tasks/${started.data.extId}`, { as })).data
-  assert.match(task.errorMessages[0].message, /the account being gone/)
+  assert.match(task.errorMessages[0].message, /the account no longer existing/)
   const left = (await world.call('GET', `${list}?$limit=100`, { as })).data
   assert.equal(left.filter(({ systemType }: any) => systemType === 'PC').length, 0)
   assert.equal((await change(accounts.pc, body, as, world)).status, 404)

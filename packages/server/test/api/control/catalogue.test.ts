@@ -89,7 +89,7 @@ describe('the example of', () => {
     assert.deepEqual([...shown].sort(), [...happeningTypes, ...factKinds].sort())
   })
 
-  test('every event is accepted where nothing happened before', async () => {
+  test('every event is accepted in a world without earlier events', async () => {
     const { data } = await app.call('GET', path)
     for (const { example, missing } of data.events) {
       if (missing !== undefined) continue

@@ -45,7 +45,7 @@ test('a setting that was changed at the cluster becomes drift of its profile wit
   const member = async () => (await get(`${clustermgmt}/cluster-profiles/${ids.baseline}`)).clusters[0]
   const before = (await member()).configDrifts
   const event = await change('CLUSTER', 'hp-extern-01', 'NAME_SERVER_CONFIG', { value: [ip('10.7.7.9')] })
-  assert.deepEqual(event.effects, ['Somebody changed NAME_SERVER_CONFIG of the cluster hp-extern-01.'])
+  assert.deepEqual(event.effects, ['NAME_SERVER_CONFIG of the cluster hp-extern-01 was changed without the API.'])
   await advance(app, half)
   assert.deepEqual((await member()).configDrifts, ['NAME_SERVER_CONFIG', ...before])
   const { network } = await get(`${clustermgmt}/clusters/${ids.extern}`)

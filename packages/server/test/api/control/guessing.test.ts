@@ -47,7 +47,7 @@ async function guess(address: string): Promise<CallResult[]> {
   return guesses
 }
 
-test('sixty failed sign-ins from one address, whatever the worlds and names, refuse it everywhere without a hash', async () => {
+test('sixty failed sign-ins from one address, in any worlds and for any names, make every world refuse it without a hash', async () => {
   const [address, elsewhere] = [anAddress(), anAddress()]
   assert.deepEqual([...new Set((await guess(address)).map(({ status }) => status))], [401])
   const before = hashes

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { formatAddress, holds, parsePrefix } from '../../../src/core/ip-address.ts'
+import { formatAddress, isInRange, parsePrefix } from '../../../src/core/ip-address.ts'
 import { Flows } from '../../../src/drivers/simulated/flows/flows.ts'
 import { happen, startQuietDemo } from '../../support/events.ts'
 import { nicOf } from '../../support/load-balancers.ts'
@@ -108,7 +108,7 @@ test('a floating IP lets packets in and translates those that leave; without it 
   assert.equal((await trace(vm('web-02'), outside)).hops.at(-1).sourceAddress, address)
   assert.match(await end(outside, vm('web-02')), new RegExp(`Send to its floating IP ${address}`))
   await removed(app, created)
-  assert.match(await end(outside, { address }), /^DROPPED: nobody on the subnet has the address/)
+  assert.match(await end(outside, { address }), /^DROPPED: no port of the subnet has the address/)
 })
 
 test('a load balancer chooses a healthy target, always the same for one connection, and drops without one', async () => {
@@ -178,7 +178,7 @@ test('a route into a VPN tunnel carries packets while the tunnel is up', async (
   await removed(app, route)
 })
 
-test('on a stretched subnet the remote site gets what nobody here has, while the stretch is up', async () => {
+test('on a stretched subnet, packets to an address that no local NIC has go to the remote site while the stretch is up', async () => {
   const remote = { address: '192.168.10.200' }
   const found = await trace(vm('web-01'), remote)
   const hops = ['NIC web-01', 'SUBNET web', 'POLICY default-policy', 'TUNNEL web-stretch']
@@ -215,7 +215,7 @@ async function compareWithFlows(): Promise<readonly boolean[]> {
     .tableAt(seedId('vpc/prod'), time)!
     .visit(time / 1000, ({ kind, source, destination, decision }) => {
       if (kind === 'ingress') return
-      if ([source, destination].every(({ address }) => holds(web, address.value))) within.push(decision.arrives)
+      if ([source, destination].every(({ address }) => isInRange(web, address.value))) within.push(decision.arrives)
       const to =
         destination.nicExtId === undefined
           ? { address: formatAddress(destination.address) }

@@ -38,7 +38,7 @@ test('an event happens at once, and its entity shows its target, time and effect
   assert.deepEqual(await readEvent(app, event), event)
 })
 
-test('its counterpart ends an event, and is OVER itself', async () => {
+test('an event is ended by its counterpart, which is OVER itself', async () => {
   const event = await happen(app, { type: 'BMC_FALLS_SILENT', host: 'hp-n01-b' })
   await app.clock.advance(minute)
   const end = await happen(app, { type: 'BMC_ANSWERS', host: hostId('hp-n01-b') })
@@ -53,7 +53,7 @@ test('an event without an effect changes nothing, and gives a warning', async ()
   assert.deepEqual(result.warnings, ['It was so already: nothing changed.'])
 })
 
-test('an event without an effect does not end the state that it found', async () => {
+test('an event without an effect does not end an effect that existed before it', async () => {
   await happen(app, { type: 'HOST_FAILS', host: 'hp-e01-a' })
   await happen(app, { type: 'HOST_FAILS', host: 'hp-e01-a' }, { duration: 'PT1M' })
   await app.clock.advance(2 * minute)

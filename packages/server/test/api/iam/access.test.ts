@@ -110,7 +110,7 @@ test('a user who may view but not change a VM gets 403, not 404', async () => {
   assert.equal(refused.errors[0]?.code, 'PLAT-10403')
 })
 
-test('with a SELF_OWNED policy a user lists and deletes the own images, and the images of others are 404', async () => {
+test('a user with a SELF_OWNED policy lists and deletes their own images, and gets 404 for images of others', async () => {
   const [mine, theirs] = [await aRobot(app), await aRobot(app)]
   const own = { image: { owner_uuid: { eq: 'SELF_OWNED' } } }
   const image = async (ownerExtId: string): Promise<string> => {

@@ -121,7 +121,7 @@ describe('a User Admin', () => {
     }
   }
 
-  test('reads in the refusal which operation and which filter it lacks', async () => {
+  test('gets a refusal that names the missing operation and filter', async () => {
     const person = await aUser(app)
     await grant(app, { id: await aRole(app, ['Delete_Image']) }, person.extId, { image: { name: { eq: 'x' } } })
     const [message] = (await makeKey(keeper, person.extId)).errors
@@ -139,7 +139,7 @@ describe('a User Admin', () => {
     }
   })
 
-  test('administers its own account, whatever else it holds', async () => {
+  test('administers its own account, even one with further roles', async () => {
     const own = await holding('User Admin', { id: await aRole(app, ['View_Image']) })
     ok(await makeKey(own, own.extId), 201)
   })

@@ -94,7 +94,7 @@ test('the user is found by the user principal name first, then the e-mail addres
   })
 })
 
-test('a certificate with two names of the deciding kind, an empty name or invisible characters signs nobody in', async () => {
+test('a certificate with two names of the deciding kind, an empty name or invisible characters is refused', async () => {
   await scene({}, async ({ ask, client }) => {
     for (const name of ['CN=viewer, CN=operator', 'CN=operator, CN=viewer', 'CN=viewer\u0000', 'CN=view\u200ber'])
       assert.equal((await ask(shown(await client({ name })))).status, 401, JSON.stringify(name))
@@ -106,7 +106,7 @@ test('a certificate with two names of the deciding kind, an empty name or invisi
   })
 })
 
-test('a certificate of an unknown user, a service account, an inactive user or without a name signs nobody in', async () => {
+test('a certificate without a name, or of an unknown user, a service account or an inactive user, is refused', async () => {
   await scene({}, async ({ app, ask, client }) => {
     for (const name of ['CN=stranger', 'CN=ci-robot', 'CN=former', 'O=Example']) {
       const result = await ask(shown(await client({ name })))
@@ -209,7 +209,7 @@ test('when the CRL revokes an intermediate CA, certificates issued by it are ref
   })
 })
 
-test('while its URL is down the last valid CRL is used until it expires; then nobody can sign in', async () => {
+test('while the URL of a CRL is down, the last valid CRL is used until it expires; after that, all sign-ins are refused', async () => {
   await scene(withList, async ({ app, ask, client }) => {
     const viewer = shown(await client())
     assert.equal((await ask(viewer)).status, 200)
@@ -255,7 +255,7 @@ test('an older CRL that is still valid does not reinstate a revoked certificate'
   })
 })
 
-test('a provider whose CRL was never read signs nobody in', async () => {
+test('certificates of a provider whose CRL was never read are refused', async () => {
   await scene({ ...withList, crlDps: ['http://late.simulated/ca.crl'] }, async ({ app, ask, client, root }) => {
     const viewer = shown(await client())
     assert.equal((await ask(viewer)).status, 401)
@@ -376,7 +376,7 @@ test('a provider with a directory looks the name up there, and its users sign in
   })
 })
 
-test('a certificate signs nobody in when the directory disabled the account, is down or rejects the service account, and the audit trail says why', async () => {
+test('a certificate is refused when the directory disabled the account, is down or rejects the service account, and the audit trail says why', async () => {
   const app = await startApp({ logLevel: 'silent' })
   try {
     const directory = await aDirectory(app)

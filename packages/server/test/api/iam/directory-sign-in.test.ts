@@ -76,7 +76,7 @@ describe('forms of a directory user name', () => {
     })
   }
 
-  test('a user name with an unknown domain, or a directory user name without its domain, signs nobody in', async () => {
+  test('a user name with an unknown domain, or a directory user name without its domain, is refused', async () => {
     const directory = await withReader('nick')
     assert.equal(await visit('nick@elsewhere.test'), 401)
     assert.equal(await visit('ELSEWHERE\\nick'), 401)

@@ -167,7 +167,7 @@ describe('while a password is being hashed, the service', () => {
     assert.deepEqual(await during(newPassword, signIn, () => act(one, 'reset-password', { newPassword })), [401, 403])
   })
 
-  test('signs a user that is created meanwhile in with the next request', async () => {
+  test('signs in a user that was created during the hash, with the next request', async () => {
     const username = fresh('newcomer')
     const password = `${goodPassword}.${fresh('own')}`
     const address = anAddress()
@@ -176,7 +176,7 @@ describe('while a password is being hashed, the service', () => {
     assert.deepEqual(statuses, [401, 403])
   })
 
-  test('signs nobody in at the control interface when the default world is reset meanwhile', async () => {
+  test('refuses the sign-in at the control interface when the default world is reset', async () => {
     const controlled = await startApp({ passwords })
     try {
       const newPassword = `Another.${fresh('Passw0rd')}`
@@ -197,7 +197,7 @@ describe('while a password is being hashed, the service', () => {
     }
   })
 
-  test('refuses a change-password with the old password when the password is reset meanwhile', async () => {
+  test('refuses a change-password with the old password when the password is reset', async () => {
     const [one, password] = await person()
     ok(await app.call('GET', `${users}/${one.extId}`, { as: one.as, address: '198.18.0.1' }), 200)
     const body = { username: one.username, oldPassword: password, newPassword: 'Stolen.Passw0rd1' }
@@ -248,7 +248,7 @@ describe('while a directory is being queried, the service', () => {
     const about = ({ directory, name }: Awaited<ReturnType<typeof reader>>): string =>
       step === 'bind' ? `bind ${personIn(directory, name)}` : `groups ${name}`
 
-    test(`refuses a user who was deactivated meanwhile (${step})`, async () => {
+    test(`refuses a user who is deactivated (${step})`, async () => {
       const one = await reader()
       assert.deepEqual(await during(about(one), bySecret(one.name), deactivate(one.extId)), [401, 401])
     })
@@ -259,13 +259,13 @@ describe('while a directory is being queried, the service', () => {
       assert.deepEqual(await during(about(one), bySecret(one.name), put(one.directory, others)), [401, 401])
     })
 
-    test(`gives no permission of a user group that was deleted meanwhile (${step})`, async () => {
+    test(`gives no permission of a user group that is deleted (${step})`, async () => {
       const one = await reader()
       const change = () => remove(`${groups}/${one.group}`)
       assert.deepEqual(await during(about(one), bySecret(one.name), change), [403, 403])
     })
 
-    test(`creates no user when the directory service is deleted or its white list changed meanwhile (${step})`, async () => {
+    test(`creates no user when the directory service is deleted or its white list changes (${step})`, async () => {
       for (const isDeleted of [true, false]) {
         const directory = await aDirectory(app)
         const name = fresh('first')
@@ -284,7 +284,7 @@ describe('while a directory is being queried, the service', () => {
     })
   }
 
-  test('refuses an API key that was revoked, or whose user was deactivated, meanwhile', async () => {
+  test('refuses an API key that is revoked, or whose user is deactivated', async () => {
     for (const isRevoked of [true, false]) {
       const { name, extId } = await reader()
       const body = { name: 'k', keyType: 'API_KEY' }
@@ -302,7 +302,7 @@ describe('while a certificate is being verified, the service', () => {
   const responder = `http://${host}/ocsp`
 
   for (const subject of ['provider', 'user'] as const)
-    test(`signs nobody in when the ${subject} is removed or deactivated while the OCSP responder is queried`, async () => {
+    test(`refuses the certificate when the ${subject} is removed or deactivated while the OCSP responder is queried`, async () => {
       const root = await issue({ name: `CN=Root ${fresh('root')}`, isAuthority: true })
       await publish(app, host, root)
       const fields = { name: fresh('clients'), clientCaChain: root.pem, isOcspEnabled: true, ocspResponder: responder }

@@ -87,7 +87,7 @@ test('each user type requires some fields and refuses others', async () => {
   )
 })
 
-test('a user without a policy reads only the own user, and lists with the first request after a policy is created', async () => {
+test('a user without a policy reads only their own user, and lists users with the first request after a policy is created', async () => {
   const person = await aUser(app)
   for (const path of [
     users,
@@ -122,7 +122,7 @@ test('deactivating a user blocks password and keys at once, and reactivating res
   assert.deepEqual(await both(), [200, 200])
 })
 
-test('nobody can deactivate the own account or the last Super Admin, by action or by PUT', async () => {
+test('nobody can deactivate their own account or the last Super Admin, by action or by PUT', async () => {
   const admin = (await app.call('GET', `${users}?$filter=username eq 'admin'`)).data[0].extId
   assert.equal(verdict(await setState(admin, 'INACTIVE')), '409 IAM-20018')
   const keeper = await aUser(app)

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { drawsFrom } from '../../../src/core/ids/draws.ts'
 import {
-  addressOf,
+  addressOfLease,
   leaseAddress,
   leaseExactly,
   leasesOf,
@@ -51,7 +51,7 @@ test('the lowest free address is always assigned, and runs and counters match th
         } else if (chosen !== undefined) {
           const mine = held.get(chosen)!
           const leases = await leasesOf(store, mine)
-          assert.deepEqual(leases.map(addressOf), [{ family: 'IPV4', value: base + BigInt(chosen) }])
+          assert.deepEqual(leases.map(addressOfLease), [{ family: 'IPV4', value: base + BigInt(chosen) }])
           if (draw() < 0.5) await release(store, leases)
           else await releaseHolder(store, mine)
           held.delete(chosen)

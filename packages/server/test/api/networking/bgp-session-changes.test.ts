@@ -91,7 +91,7 @@ test('a session that was created is UP within ten seconds, and its RECEIVED rout
   assert.deepEqual(await dynamic(), [])
 })
 
-test('a change of priority, communities or prefixes keeps the session up; another password ends it', async () => {
+test('a change of priority, communities or prefixes keeps the session up; a change of the password takes it down', async () => {
   const path = await made(app, sessions, session())
   await app.clock.advance(10_000)
   const communities = [{ autonomousSystemNumber: 65010, communityValue: 7 }]
@@ -123,7 +123,7 @@ test('a password shows in no answer, task or fact', async () => {
   assert.ok(facts[0]?.passwordDigest)
 })
 
-test('gateways of the wrong sort, equal AS numbers and foreign prefixes are refused with their paths', async () => {
+test('gateways of the wrong kind, equal AS numbers and foreign prefixes are refused with their paths', async () => {
   const [remote, same] = [seedId('gateway/tor-a'), await aRemoteGateway('10.44.4.30', 65010)]
   const fault = (...paths: string[]) => [400, 'NETWORKING-10001', paths]
   assert.deepEqual(
@@ -142,7 +142,7 @@ test('gateways of the wrong sort, equal AS numbers and foreign prefixes are refu
   assert.deepEqual(await refusal(sixth), fault('localGatewayInterfaceIpAddress'))
 })
 
-test('a name and a pair of gateways have one session each, also among requests at once and updates', async () => {
+test('the name and the pair of gateways of a session are unique, also among concurrent requests and updates', async () => {
   const remoteGatewayReference = await aRemoteGateway('10.44.4.31')
   const answers = await Promise.all([create(), create({ name: 'another' })])
   assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 409])
@@ -154,7 +154,7 @@ test('a name and a pair of gateways have one session each, also among requests a
   assert.equal((await put(app, other, { remoteGatewayReference: seedId('gateway/tor-a') })).status, 400)
 })
 
-test('sessions share the interface of their gateway, and another one that a session asks for goes with it', async () => {
+test('sessions share the default interface of their gateway; an interface that one session requests is removed with that session', async () => {
   const one = await made(app, sessions, session())
   const remoteGatewayReference = await aRemoteGateway('10.44.4.32')
   const two = await made(app, sessions, session({ name: 'second', remoteGatewayReference }))
@@ -172,7 +172,7 @@ test('sessions share the interface of their gateway, and another one that a sess
   assert.equal((await put(app, two, { localGatewayInterfaceIpAddress })).errors[0]?.code, 'NETWORKING-10080')
 })
 
-test('a creation or an update that fails leaves session, interfaces and peer as they were', async () => {
+test('a creation or an update that fails leaves session, interfaces and peer unchanged', async () => {
   failing = 'networking.create-bgp-session add peer'
   assert.equal((await app.task(await create())).status, 'FAILED')
   failing = undefined
@@ -188,7 +188,7 @@ test('a creation or an update that fails leaves session, interfaces and peer as 
   assert.deepEqual(await interfaces(), [])
 })
 
-test('two sessions with the same priority: the older one forwards, and the other takes over when it goes', async () => {
+test('of two sessions with the same priority the older one forwards, and the other takes over when the first loses priority', async () => {
   const one = await made(app, sessions, session())
   await app.clock.advance(10_000)
   const remoteGatewayReference = await aRemoteGateway('10.44.4.33')
@@ -208,7 +208,7 @@ test('two sessions with the same priority: the older one forwards, and the other
   await removed(app, one)
 })
 
-test('a gateway whose VPC has no external subnet without NAT has no place to speak', async () => {
+test('a session is refused when the VPC of its gateway has no external subnet without NAT', async () => {
   const vpcReference = (await aVpc(app, { externalSubnets: [attachedTo('ext-nat')] })).slice(-36)
   const services = { $objectType: 'networking.v4.config.LocalNetworkServices', localBgpService: { asn: 65020 } }
   const gateway = await made(app, gateways, { name: 'without a place', vpcReference, services })

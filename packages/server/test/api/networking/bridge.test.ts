@@ -25,7 +25,7 @@ const ended = async (body: object, options: CallOptions = {}): Promise<any> => a
 const ownerOf = (host: string, name: string): string | undefined =>
   app.drivers.networkFabric.bridges(host).find((bridge) => bridge.name === name)?.virtualSwitchExtId
 
-test('a bridge without a cluster is 400 at once', async () => {
+test('a request without a cluster in its body is refused with 400', async () => {
   const { status, errors } = await migrate({ name: 'vs2', existingBridgeName: 'br2' })
   assert.equal(status, 400)
   assert.equal(errors[0]?.argumentsMap?.['attributePath'], 'clusterReference')
@@ -33,7 +33,7 @@ test('a bridge without a cluster is 400 at once', async () => {
   assert.equal((await migrate(body, { clusterId: ids.cloud })).status, 400)
 })
 
-test('an unknown cluster, an unknown bridge and a bridge in use are tasks that fail with a message', async () => {
+test('the task fails with a message for an unknown cluster, an unknown bridge and a bridge in use', async () => {
   for (const [body, message] of [
     [{ existingBridgeName: 'br2', clusterReference: randomUUID() }, /Cluster .* not found/],
     [{ existingBridgeName: 'br9', clusterReference: ids.native }, /Bridge br9 not found/],
@@ -47,7 +47,7 @@ test('an unknown cluster, an unknown bridge and a bridge in use are tasks that f
   assert.equal(ownerOf(demoHosts[0] as string, 'br1'), seedId('virtual-switch/vs1'))
 })
 
-test('an identity that does not see the cluster learns no more than for an unknown one', async () => {
+test('a caller who cannot view the cluster gets the same answer as for an unknown cluster', async () => {
   const as = await aUser(app, ['Network Infra Admin'])
   const task = await app.task(
     await migrate({ name: 'vs2', existingBridgeName: 'br1' }, { as, clusterId: randomUUID() }),

@@ -57,7 +57,7 @@ test('a caller sees the capabilities of the clusters that it may see', async () 
   )
 })
 
-test('a host with an older hypervisor takes the capabilities of its cluster away', async () => {
+test('a cluster loses its capabilities when one of its hosts has an older hypervisor', async () => {
   const host = seedId('host/hp-n01-b')
   const setHypervisor = (fullName: string): Promise<unknown> =>
     app.store.transaction(async (store) => {

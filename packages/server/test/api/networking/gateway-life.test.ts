@@ -66,7 +66,7 @@ test('a failed host takes gateway and session down, and the appliance restarts o
     assert.deepEqual(await states(app), ['UP', 'UP'])
   }))
 
-test('a recovery takes 20 to 60 s in natural time, and its states follow each other', () =>
+test('with natural durations a recovery takes 20 to 60 s, and shows its states in order', () =>
   withApp({ config: { durations: 'natural' } }, async (app) => {
     await happen(app, { type: 'HOST_FAILS', host: await hostOfAppliance(app) })
     const seen = new Set<string>()
@@ -79,7 +79,7 @@ test('a recovery takes 20 to 60 s in natural time, and its states follow each ot
     assert.ok(seconds >= 20 && seconds <= 70, `${seconds} s`)
   }))
 
-test('an appliance leaves a host that is in maintenance without an interruption of its session', () =>
+test('an appliance leaves a host that enters maintenance without an interruption of its session', () =>
   withApp({}, async (app) => {
     const host = await hostOfAppliance(app)
     await app.store.transaction((store) => store.update(Host, host, { maintenanceState: 'in_maintenance' }))
@@ -90,7 +90,7 @@ test('an appliance leaves a host that is in maintenance without an interruption 
     await app.store.transaction((store) => store.update(Host, host, { maintenanceState: 'normal' }))
   }))
 
-test('a gateway on a failed host is not upgraded, but changed and deleted', () =>
+test('a gateway on a failed host cannot be upgraded, but can be updated and deleted', () =>
   withApp({}, async (app) => {
     const path = await made(app, gateways, vtep('stranded'))
     const host = await hostOfAppliance(app, path.slice(-36))
@@ -109,7 +109,7 @@ test('a gateway on a failed host is not upgraded, but changed and deleted', () =
     await removed(app, path)
   }))
 
-test('an appliance that was cut off from its host starts there again when the host is back and no other has room', () =>
+test('an appliance whose host failed restarts there when the host returns, if no other host can take it', () =>
   withApp({}, async (app) => {
     const path = await made(app, gateways, vtep('waiting'))
     const extId = path.slice(-36)
@@ -140,7 +140,7 @@ test('an appliance that was cut off from its host starts there again when the ho
     await setOthers('normal')
   }))
 
-test('an update that waits for a recovery leaves nothing of it in the status', () =>
+test('after an update that ran during a recovery, the status shows no state of the recovery', () =>
   withApp({ config: { durations: 'natural' } }, async (app) => {
     await happen(app, { type: 'HOST_FAILS', host: await hostOfAppliance(app) })
     for (let second = 0; second < 10; second++) await app.clock.advance(1000)
@@ -254,7 +254,7 @@ test('while all hosts are in maintenance, no host can run a gateway', () =>
     await setAll('normal')
   }))
 
-test('a creation takes 30 to 90 s in natural time, shows as deploying, and can be cancelled until the appliance starts', () =>
+test('with natural durations a creation takes 30 to 90 s, shows as deploying, and can be cancelled until the appliance starts', () =>
   withApp({ config: { durations: 'natural' } }, async (app) => {
     const accepted = await app.call('POST', gateways, { body: vtep('slow') })
     const [{ extId }] = (await app.call('GET', `${gateways}?$filter=name eq 'slow'`)).data

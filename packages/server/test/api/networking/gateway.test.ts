@@ -121,7 +121,7 @@ test('a remote gateway is UP while a session to it is established', async () => 
   await removed(app, path)
 })
 
-test('the services, the placement and the addresses of a body are judged together', async () => {
+test('faults of the services, the placement and the addresses of a body are reported together', async () => {
   const vpcReference = seedId('vpc/prod')
   const none = await create({ services: type('Local') })
   assert.deepEqual(refusal(none), [400, ['NETWORKING-10001', 'services']])
@@ -156,7 +156,7 @@ test('the services, the placement and the addresses of a body are judged togethe
   ])
 })
 
-test('what has no behaviour yet is refused with 501', async () => {
+test('gateways in a cloud network or on a vCenter datastore are refused with 501', async () => {
   const cloud = await create({ ...vtep('cloud'), cloudNetworkReference: seedId('nothing') })
   const datastore = await create(vtep('datastore', { deployment: { ...on({}), vcenterDatastoreName: 'nfs-1' } }))
   assert.deepEqual([cloud.status, datastore.status], [501, 501])
@@ -369,7 +369,7 @@ test('a gateway on a VLAN without address management needs its address and its d
   await removed(app, path)
 })
 
-test('a gateway that moves to a subnet with the same prefix keeps no address in the one that it leaves', async () => {
+test('a gateway that moves to a subnet with the same prefix releases its address on the former subnet', async () => {
   const ranges = { ipv4: '10.79.0.0/24' }
   const clusterReference = seedId('cluster/hp-native-01')
   const subnets = [
@@ -388,7 +388,7 @@ test('a gateway that moves to a subnet with the same prefix keeps no address in 
   for (const subnet of subnets) await removed(app, subnet)
 })
 
-test('an address change that fails leaves the gateway as it was', async () => {
+test('an address change that fails leaves the gateway unchanged', async () => {
   const path = await made(app, gateways, vtep('vtep'))
   const before = await read(path)
   failing = 'networking.update-gateway configure service'
@@ -454,7 +454,7 @@ test('the AS number of a local gateway stays while a session uses it', async () 
   assert.deepEqual((await read(remote)).services, before)
 })
 
-test('another AS number of the remote gateway programs its peers anew, and a failed change the former one', async () => {
+test('a change of the AS number of a remote gateway reprograms its BGP peers, and a failed change restores them', async () => {
   const { services } = await read(remote)
   const other = { ...type('Remote'), remoteBgpService: { address: ip('10.44.4.21'), asn: 65044 } }
   const routesOf = async (): Promise<string[]> =>
@@ -526,7 +526,7 @@ test('a session to an IPv6 gateway receives a default route and prefixes of IPv6
   for (const each of [path, own, other, vpc, uplink]) await removed(app, each)
 })
 
-test('a gateway that synchronises its name servers has those of its cluster, and takes no others beside them', async () => {
+test('a gateway that synchronises its name servers uses those of its cluster, and refuses other ones in its body', async () => {
   const shouldSynchronizeSystemDnsServers = true
   const path = await made(app, gateways, vtep('synchronised', { deployment: on({}) }))
   await changed(app, path, { deployment: { ...(await read(path)).deployment, shouldSynchronizeSystemDnsServers } })

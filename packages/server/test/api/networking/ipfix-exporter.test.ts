@@ -93,7 +93,7 @@ test('a rate limit bounds what each host sends, and drops the smallest flows', a
   await removed(app, path)
 })
 
-test('nothing is sent to addresses that --allow-address does not open, and IPV6 alone has no flows', async () => {
+test('nothing is sent to addresses that --allow-address does not permit, and an exporter for IPV6 alone exports no flows', async () => {
   await minutes(1)
   const closed = await made(app, exporters, exporterBody('closed'))
   const path = await made(
@@ -140,7 +140,7 @@ test('an exporter is read back as it was sent, and its task names the cluster', 
   await removed(app, `${exporters}/${extId}`)
 })
 
-test('wrong exporters are refused', async () => {
+test('invalid exporters are refused', async () => {
   const cases: readonly [string, object, number, (string | undefined)[]][] = [
     ['an unknown cluster', { exportScopes: [clusterScope(seedId('nothing'))] }, 404, ['exportScopes[0]/uuid']],
     ['a cluster as manager', { exportScopes: [{ ...clusterScope(), scopeType: 'PC' }] }, 404, ['exportScopes[0]/uuid']],
@@ -161,7 +161,7 @@ test('wrong exporters are refused', async () => {
     assert.equal((await create(exporterBody('bad', more))).status, 400, JSON.stringify(more))
 })
 
-test('one exporter for a collector, port and scope, also among concurrent requests and beside an update', async () => {
+test('collector, port and scope of an exporter are unique together, also among concurrent requests and during an update', async () => {
   const results = await Promise.all(['one', 'two'].map((name) => create(exporterBody(name))))
   assert.deepEqual(results.map(({ status }) => status).sort(), [202, 409])
   const path = `${exporters}/${(await app.task(results.find(({ status }) => status === 202)!)).entitiesAffected[0].extId}`
@@ -174,7 +174,7 @@ test('one exporter for a collector, port and scope, also among concurrent reques
   await removed(app, other)
 })
 
-test('a host that does not answer fails the creation, and nothing is left', async () => {
+test('a creation fails and leaves nothing when a host does not answer', async () => {
   const host = (await app.call('GET', `/vmm/v4.2/ahv/config/vms/${seedId('vm/web-01')}`)).data.host.extId
   const before = (await app.call('GET', exporters)).total
   await happen(app, { type: 'HOST_AGENT_FALLS_SILENT', host })
@@ -199,7 +199,7 @@ test('there are at most eight exporters', async () => {
   for (const path of paths) await removed(app, path)
 })
 
-test('the demo exports the flows of all clusters, and a cluster that leaves takes its scope along', async () => {
+test('the exporter of the demo covers all clusters, and loses a cluster that is unregistered', async () => {
   const demo = (await app.call('GET', `${exporters}/${seedId('ipfix-exporter/flows')}`)).data
   assert.deepEqual([demo.name, demo.exportScopes[0].scopeType], ['flows', 'PC'])
   const cloud = seedId('cluster/cloud-1')
@@ -221,7 +221,7 @@ test('the demo exports the flows of all clusters, and a cluster that leaves take
   await removed(app, only)
 })
 
-test('a clock that is moved far by hand floods no collector', async () => {
+test('a jump of the clock does not flood the collector', async () => {
   await minutes(1)
   const path = await made(app, exporters, exporterBody('far', here()))
   const began = Date.now()

@@ -94,7 +94,7 @@ test('hosts send their flows over one TCP connection to a collector', async () =
   await collector.close()
 })
 
-test('a collector that refuses connections is asked again after 1 s, and then after 2 s', async () => {
+test('a collector that refuses connections is tried again after 1 s, and then after 2 s', async () => {
   const gone = await startStreamCollector()
   const { port } = gone
   await gone.close()
@@ -121,7 +121,7 @@ test('a collector that refuses connections is asked again after 1 s, and then af
   await back.close()
 })
 
-test('a collector whose port answers nothing loses its messages after 5 s, and is asked again 1 s later', async (t) => {
+test('messages to a collector whose port does not answer are lost after 5 s, and the connection is tried again 1 s later', async (t) => {
   const server = await startUnreachableServer()
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let now = 0
@@ -148,7 +148,7 @@ test('a collector whose port answers nothing loses its messages after 5 s, and i
   await server.close()
 })
 
-test('TLS needs a certificate of a known authority for the address of the collector', async () => {
+test('TLS needs a certificate for the address of the collector from a trusted authority', async () => {
   const authority = makeAuthority(new Date())
   const collector = await startStreamCollector(issueCertificate(authority, ['127.0.0.1'], new Date()))
   const to = { address: '127.0.0.1', port: collector.port, protocol: 'TLS_TCP' } as const

@@ -74,7 +74,7 @@ test('the demo has a stretch that is UP, with three learned addresses, and its r
   assert.equal((await app.call('GET', `${macsOf(demoStretch)}/${seedId('vm/web-01')}`)).status, 404)
 })
 
-test('a site that is cut off takes the tunnel down; its addresses age out 300 s after the last frame, and return', async () => {
+test('a remote site that is cut off takes the tunnel down; its addresses age out 300 s after the last frame, and return with the site', async () => {
   await happen(app, { type: 'REMOTE_CUT_OFF', remote: 'dr-site' })
   const { stretchStatus } = await read(demoStretch)
   assert.deepEqual(
@@ -97,7 +97,7 @@ test('a site that is cut off takes the tunnel down; its addresses age out 300 s 
   await checkInvariants(app)
 })
 
-test('a gateway without a peer takes the stretch down with it, until it runs on another host', async () => {
+test('a stretch whose local gateway has no peer is down until the gateway runs on another host', async () => {
   const host = await hostOfAppliance(app, seedId('gateway/vtep-prod'))
   await happen(app, { type: 'HOST_FAILS', host })
   assert.deepEqual(await statusOf(demoStretch), ['DOWN', 'DOWN', 'FAILOVER_FAILED'])
@@ -164,7 +164,7 @@ test('a stretch that forbids failover has no peers', async () => {
   await removed(app, path)
 })
 
-test('a stretch through a VPN connection follows its tunnel: a silent peer, a dead gateway', async () => {
+test('a stretch through a VPN connection is down while its tunnel is: after a silent peer, and after a failed gateway', async () => {
   const path = await made(app, stretches, vpnBody('through-vpn'))
   await seconds(15)
   assert.deepEqual(await statusOf(path), up)
@@ -193,7 +193,7 @@ test('a stretch through a VPN connection follows its tunnel: a silent peer, a de
   await checkInvariants(app)
 })
 
-test('statistics follow the VMs of the subnet, are 0 while the tunnel is down, and stay the same when they are read again', async () => {
+test('statistics follow the VMs of the subnet, are 0 while the tunnel is down, and are equal in repeated reads', async () => {
   const path = await made(app, stretches, stretchBody('measured'))
   await seconds(90)
   const cut = app.clock.now()

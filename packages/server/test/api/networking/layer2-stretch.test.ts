@@ -118,7 +118,7 @@ test('faults of a body are refused together: a VXLAN without vni, VPN fields, a 
   for (const vni of [0, 16777216]) assert.equal((await create({ vni })).status, 400)
 })
 
-test('unknown references, and entities of another site or out of sight, are not found', async () => {
+test('unknown references, entities of another site and entities that the caller cannot view are not found', async () => {
   const unknown = '5d3f6a0e-9f0b-4c39-8f4e-3a1d0c9b7e11'
   for (const more of [
     { localSiteParams: localSide({ stretchSubnetReference: unknown }) },
@@ -140,7 +140,7 @@ test('unknown references, and entities of another site or out of sight, are not 
   )
 })
 
-test('subnets and gateways of another sort are refused', async () => {
+test('subnets and gateways of the wrong kind are refused', async () => {
   const local = 'localSiteParams/connectionReference'
   const subnet = 'localSiteParams/stretchSubnetReference'
   const remote = 'remoteSiteParams/connectionReference'
@@ -212,7 +212,7 @@ test('name, subnet and vni of a gateway are unique', async () => {
   for (const each of [second, path, other]) await removed(app, each)
 })
 
-test('a stretch changes its interface and MTU, and keeps type, references and vni', async () => {
+test('a stretch can change its interface and MTU, but not its type, references and vni', async () => {
   const path = await made(app, stretches, stretchBody('test'))
   const before = await leasesIn()
   const { localSiteParams } = await changed(app, path, {
@@ -242,7 +242,7 @@ test('a stretch changes its interface and MTU, and keeps type, references and vn
   await removed(app, path)
 })
 
-test('an update that fails puts the tunnel and the lease back', async () => {
+test('an update that fails restores the tunnel and the lease', async () => {
   const path = await made(app, stretches, stretchBody('test'))
   const [before, program] = [await read(path), factOf(path)]
   steps.failing = 'networking.update-layer2-stretch configure tunnel'
@@ -265,7 +265,7 @@ test('a creation that fails at any step leaves no row, no lease and no tunnel', 
   }
 })
 
-test('a busy stretch refuses further changes, and a subnet or gateway with a stretch stays', async () => {
+test('a stretch with a running task refuses changes, and a subnet or gateway with a stretch cannot be deleted', async () => {
   release = steps.hold('networking.create-layer2-stretch bridge subnet')
   const started = await create()
   const [{ extId }] = (await app.call('GET', stretches)).data
@@ -283,7 +283,7 @@ test('a busy stretch refuses further changes, and a subnet or gateway with a str
   await removed(app, path)
 })
 
-test('a stretched subnet keeps prefix and gateway, and its pools stay apart from those of the other site', async () => {
+test('a stretched subnet cannot change its prefix and gateway, and its pools cannot overlap those of the other site', async () => {
   const path = await made(app, stretches, stretchBody('test'))
   const { ipConfig } = await read(web)
   const withIpv4 = (changes: object): object => ({ ipConfig: [{ ipv4: { ...ipConfig[0].ipv4, ...changes } }] })
@@ -297,7 +297,7 @@ test('a stretched subnet keeps prefix and gateway, and its pools stay apart from
   await removed(app, path)
 })
 
-test('a remote VTEP gateway that changes moves the tunnels of its stretches', async () => {
+test('a change of a remote VTEP gateway moves the tunnels of its stretches', async () => {
   const path = await made(app, stretches, stretchBody('test'))
   const gateway = `${gateways}/${seedId('gateway/vtep-dr')}`
   const { services } = await read(gateway)
@@ -327,7 +327,7 @@ test('a stretch can end at a VTEP gateway of the other manager', async () => {
   await removed(app, path)
 })
 
-test('a site that does not answer refuses new stretches, and lets present ones change and go', async () => {
+test('while the other site does not answer, new stretches are refused, and existing ones can be changed and deleted', async () => {
   const path = await made(app, stretches, stretchBody('test'))
   await happen(app, { type: 'REMOTE_CUT_OFF', remote: 'dr-site' })
   assert.deepEqual(refusal(await create({ name: 'second' })), [503, 'REMOTE_UNREACHABLE'])
@@ -347,7 +347,7 @@ test('the number of stretches is limited', async () => {
   }
 })
 
-test('a stretch through a VPN connection has its interfaces, keeps it from deletion, and takes no vni', async () => {
+test('a stretch through a VPN connection uses its interfaces, prevents its deletion, and refuses a vni', async () => {
   const connection = `/networking/v4.3/config/vpn-connections/${seedId('vpn-connection/branch-1')}`
   const { ipsecConfig } = await read(connection)
   const path = await made(app, stretches, vpnBody('through-vpn'))

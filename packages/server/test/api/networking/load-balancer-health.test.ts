@@ -236,7 +236,7 @@ test('statistics: while a policy denies everything no listener has traffic, as t
   assert.deepEqual([await outcome(), (await bytesOf30Seconds()) > 0], ['DELIVERED', true])
 })
 
-test('statistics: a target that left keeps its past, the deleted session answers 404', async () => {
+test('statistics: a removed target keeps its history, and a deleted session is 404', async () => {
   const vm = await aGuest()
   const [one, two] = [await nicOf(app, 'web-01'), vm.nics[0].extId]
   const path = await aBalancer([one, two])

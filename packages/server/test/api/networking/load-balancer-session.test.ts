@@ -67,7 +67,7 @@ const aGuest = (more: object = {}): Promise<any> =>
   aVm(app, cluster, { name: 'guest', disks: [bootDisk(cluster)], nics: [nicOn(seedId('subnet/web'))], ...more })
 const nicTargetsOf = async (path: string): Promise<any[]> => (await read(path)).targetsConfig.nicTargets ?? []
 
-test('a session leases a DYNAMIC virtual IP from its subnet, programs the balancer, and gives the address back', async () => {
+test('a session leases a DYNAMIC virtual IP from its subnet, programs the balancer, and releases the address at the end', async () => {
   const before = await usageOf(app, web)
   const nic = await nicOf(app, 'web-01')
   const task = await app.task(await create({ targetsConfig: toNics(nic) }))
@@ -177,7 +177,7 @@ test('a name is unique in its VPC, also against an update that is running', asyn
   assert.equal((await read(path)).name, 'renamed')
 })
 
-test('sessions share a virtual IP on different ports; the last of them gives it back', async () => {
+test('sessions share a virtual IP on different ports, and the last of them releases it', async () => {
   const before = await usageOf(app, web)
   const shared = (ports: object[], more: object = {}) =>
     tcp({ virtualIP: staticIp('192.168.10.7'), portRanges: ports, ...more })
@@ -196,7 +196,7 @@ test('sessions share a virtual IP on different ports; the last of them gives it 
   assert.deepEqual(await usageOf(app, web), before)
 })
 
-test('two sessions that claim one virtual IP and port at once: one is refused', async () => {
+test('of two concurrent sessions that claim one virtual IP and port, one is refused', async () => {
   const listener = tcp({ virtualIP: staticIp('192.168.10.8') })
   const bodies = ['a', 'b'].map((name) => balancerBody(name, { listener }))
   const answers = await Promise.all(bodies.map((body) => app.call('POST', balancers, { body })))
@@ -204,7 +204,7 @@ test('two sessions that claim one virtual IP and port at once: one is refused', 
   for (const answer of answers.filter(({ status }) => status === 202)) await app.task(answer)
 })
 
-test('an address in use is refused as a virtual IP, and a virtual IP to others', async () => {
+test('an address in use is refused as a virtual IP, and a virtual IP cannot be assigned to anything else', async () => {
   const path = await aBalancer()
   const [{ networkInfo }] = (await read(`/vmm/v4.2/ahv/config/vms/${seedId('vm/web-01')}`)).nics
   const taken = networkInfo.ipv4Config.ipAddress.value
@@ -249,7 +249,7 @@ test('a failed creation leaves nothing behind', async () => {
   await aBalancer()
 })
 
-test('a failed update puts address, listener and targets back, and a second one succeeds', async () => {
+test('a failed update restores address, listener and targets, and the next update succeeds', async () => {
   const path = await aBalancer()
   const [program, stored] = [programOf(path), await read(path)]
   const usage = await usageOf(app, web)

@@ -133,7 +133,7 @@ test('a NIC may name a function, also in a VPC; packets between two NICs behind 
   await removed(app, path)
 })
 
-test('a chain that no network function has redirects nothing', async () => {
+test('a policy whose chain belongs to no network function redirects nothing', async () => {
   const subnet = await aSubnet(seedId('nothing'))
   await aGuest('elsewhere', subnet)
   const { outcome, functions } = await trace('elsewhere', { address: '198.51.100.7' })

@@ -53,7 +53,7 @@ const pass = async (seconds: number): Promise<void> => {
   await app.clock.settled()
 }
 
-test('a function stores its defaults, lists itself twice in its task and is programmed', async () => {
+test('a function stores its defaults, appears twice in its task and is programmed into the network', async () => {
   const one = await runningAppliance()
   const task = await app.task(await create(functionBody('plain', [one], { failureHandling: 'NO_ACTION' })))
   assert.deepEqual([task.operation, task.status], ['kNetworkFunctionCreate', 'SUCCEEDED'])
@@ -88,7 +88,7 @@ test('unknown NICs fail the task with the stated text, and leave nothing behind'
   assert.deepEqual((await app.call('GET', networkFunctions)).data, [])
 })
 
-test('NICs of other sorts, of two VMs, of another VM than named, and of another function fail the task', async () => {
+test('NICs of the wrong type, of two VMs, of a VM other than the named one, and of another function fail the task', async () => {
   const [one, two] = [await appliance(), await appliance()]
   const plain = await aVm(app, { extId: ids.native } as NativeCluster, {
     name: 'plain',
@@ -119,14 +119,14 @@ test('two pairs in one VM fail the task', async () => {
   assert.match(task.errorMessages[0].message, /two pairs need two VMs/)
 })
 
-test('of two functions that ask for one NIC at the same time, one gets it', async () => {
+test('of two functions that claim one NIC concurrently, one succeeds', async () => {
   const one = await appliance()
   const started = [await create(functionBody('racing', [one])), await create(functionBody('raced', [one]))]
   const ends = await Promise.all(started.map(async (each) => (await app.task(each)).status))
   assert.deepEqual(ends.sort(), ['FAILED', 'SUCCEEDED'])
 })
 
-test('what the body alone shows is refused, with every fault', async () => {
+test('faults that follow from the body alone are reported together', async () => {
   const one = await appliance()
   const vtap = functionBody('vtap', [one], {
     trafficForwardingMode: 'VTAP',
@@ -187,7 +187,7 @@ test('powering off the active VM makes the other pair active, and the roles stay
   ])
 })
 
-test('a guest that does not forward probes loses its role, and all down drops or passes traffic', async () => {
+test('a pair whose guest does not forward probes becomes passive; with all pairs unhealthy, traffic is dropped or passed as configured', async () => {
   const [one, two] = [await runningAppliance(), await runningAppliance()]
   const path = await made(app, networkFunctions, functionBody('deaf', [one, two], { failureHandling: 'FAIL_OPEN' }))
   await pass(15)
@@ -261,7 +261,7 @@ test('a disabled pair is never active, and an update that fails changes nothing'
   ])
 })
 
-test('a VM and its NICs cannot be deleted, nor get another type, while a function uses them', async () => {
+test('a VM and its NICs cannot be deleted or change their type while a function uses them', async () => {
   const one = await appliance()
   const path = await made(app, networkFunctions, functionBody('used', [one]))
   const refused = await change(app, one.vm, 'delete')
@@ -297,7 +297,7 @@ test('NICs of a VM that the caller cannot see are not found', async () => {
   assert.doesNotMatch(JSON.stringify(task), new RegExp(one.vm))
 })
 
-test('a failed update of a caller that does not see its VMs leaves the function as it was', async () => {
+test('a failed update by a caller who cannot view the VMs leaves the function unchanged', async () => {
   const one = await appliance()
   const path = await made(app, networkFunctions, functionBody('foreign', [one]))
   const role = await aRole(app, ['Update_Network_Function', 'View_Network_Function', 'View_Existing_Virtual_Machine'])

@@ -111,7 +111,7 @@ test('NICs of another family, with a profile, in a switch, unknown ones and thos
   assert.deepEqual(refusal(await act(same, 'disassociate', nic.extId)), [409, 'CONFLICT'])
 })
 
-test('a NIC that a running update of a switch takes is refused, and the update gets it', async () => {
+test('a NIC that a running update of a switch claims is refused, and the update keeps it', async () => {
   const path = await made(app, switches, switchBody('taking', []))
   release = steps.hold('networking.update-virtual-switch configure hosts')
   const { extId } = await nicNamed('eth5')
@@ -133,7 +133,7 @@ test('an uplink of a switch is refused although its family fits', async () => {
   assert.match(refused.errors[0]!.message, /uplink of/)
 })
 
-test('two profiles that ask for one NIC at the same time do not both get it', async () => {
+test('two profiles that claim one NIC concurrently do not both get it', async () => {
   const other = await made(app, profiles, bodyOf('other'))
   const nic = await nicNamed('eth5')
   release = steps.hold('networking.associate-host-nic enable virtual functions')

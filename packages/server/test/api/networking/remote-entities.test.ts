@@ -37,7 +37,7 @@ test('an operator reads subnets, VPN connections and VTEP gateways of a register
   assert.deepEqual([connection.name, connection.ipsecTunnelStatus.state], ['dr-to-prod', 'UP'])
 })
 
-test('the own id shows the local VTEP gateways, and VPN connections without their key', async () => {
+test('the id of this manager lists the local VTEP gateways, and VPN connections without their key', async () => {
   const own = await ownId()
   const gateways = (await app.call('GET', at(own, 'vtep-gateways'))).data
   assert.deepEqual(
@@ -63,12 +63,12 @@ test('lists are filtered and ordered by name, VPC, cluster and id', async () => 
   assert.deepEqual(await list('vtep-gateways', `$filter=clusterReference eq '${cluster}'`), ['vtep-dr'])
 })
 
-test('the own id shows managed subnets that are not external', async () => {
+test('the id of this manager lists managed subnets that are not external', async () => {
   const names = namesIn(await app.call('GET', at(await ownId(), 'subnets'))).sort()
   assert.deepEqual(names, ['db', 'vlan-100-app', 'web'])
 })
 
-test('an id of no manager, of a cluster, and of an entity at another site is 404', async () => {
+test('an id of a cluster, of an entity at another site, or of nothing is 404', async () => {
   const web = remoteId(drSite, 'subnet', 'web-dr')
   const own = await ownId()
   for (const path of [
@@ -81,7 +81,7 @@ test('an id of no manager, of a cluster, and of an entity at another site is 404
   }
 })
 
-test('a caller without rights on subnets sees those of other managers, and none of the own ones', async () => {
+test('a caller without rights on subnets sees those of other managers, and no local ones', async () => {
   const operations = [catalogueId('operation', 'View_Remote_Subnet')]
   const body = { displayName: 'Remote viewer', operations }
   const role = await app.call('POST', '/iam/v4.1.b2/authz/roles', { body, requestId: crypto.randomUUID() })

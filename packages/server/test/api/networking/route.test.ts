@@ -110,7 +110,7 @@ test('the task of a route names the route and then its VPC', async () => {
   assert.deepEqual([task.operation, task.entitiesAffected[1].extId], ['kRouteCreate', vpc.slice(-36)])
 })
 
-test('a route is changed and deleted, without a tag only the latter, and not under another table', async () => {
+test('an update of a route needs the ETag, a deletion does not, and a route is 404 under another table', async () => {
   const routes = await routesIn(app, await attachedVpc())
   const path = await made(app, routes, throughSubnet('10.9.0.0/16', 'ext-nat'))
   const moved = await changed(app, path, { destination: prefix('10.8.0.0/16'), name: 'moved' })
@@ -189,7 +189,7 @@ test('nexthops that the VPC cannot reach are refused', async () => {
   assert.deepEqual(await refused(nexthop, foreign), fault('vpcReference'))
 })
 
-test('a subnet or a VPN connection that the caller may not see is missing as a nexthop, and its name shows nowhere', async () => {
+test('a subnet or a VPN connection that the caller may not see is not found as a nexthop, and its name appears nowhere', async () => {
   const { extId, as } = await aUser(app)
   for (const filter of [
     { vpc: { '*': { eq: '*' } } },
@@ -223,13 +223,13 @@ test('a subnet or a VPN connection that the caller may not see is missing as a n
   assert.match(covered.errors[0]!.message, /belongs to a subnet of the VPC/)
 })
 
-test('a destination inside an overlay subnet is 409, one around it is accepted', async () => {
+test('a destination inside an overlay subnet is 409, a destination that contains the subnet is accepted', async () => {
   for (const inside of ['192.168.10.0/24', '192.168.10.128/25'])
     assert.deepEqual((await refusalOf(prod, throughSubnet(inside, 'ext-nat'))).slice(0, 2), [409, 'NETWORKING-10071'])
   await removed(app, await made(app, prod, throughSubnet('192.168.0.0/16', 'ext-nat')))
 })
 
-test('of two requests for the same destination and nexthop one wins; an update takes its new values at once, and gives the old ones back when it ends', async () => {
+test('of two requests for the same destination and nexthop one succeeds; an update claims its new values at once, and releases the old ones when it ends', async () => {
   const routes = await routesIn(app, await attachedVpc())
   const body = throughSubnet('10.9.0.0/16', 'ext-nat')
   const answers = await Promise.all([1, 2].map(() => app.call('POST', routes, { body })))
@@ -273,7 +273,7 @@ test('while the static default route is gone the route of the BGP session forwar
   assert.deepEqual(await active(), ['STATIC'])
 })
 
-test('the DYNAMIC routes of a session go when its peer falls silent, and come back with the same ids; static routes stay', async () => {
+test('the DYNAMIC routes of a session are removed when its peer falls silent, and return with the same ids; static routes stay', async () => {
   const idsOf = async (type: string) => (await listed(prod, `routeType eq '${type}'`)).map(({ extId }) => extId)
   const [dynamic, fixed] = [await idsOf('DYNAMIC'), await idsOf('STATIC')]
   assert.ok(dynamic.length > 0)
@@ -326,7 +326,7 @@ test('a creation that fails leaves no row, no fact and no claim on the destinati
   await made(app, routes, body)
 })
 
-test('an update that fails leaves the old route, and gives the new destination back', async () => {
+test('an update that fails keeps the old route, and releases the new destination', async () => {
   const routes = await routesIn(app, await attachedVpc())
   const path = await made(app, routes, throughSubnet('10.9.0.0/16', 'ext-nat'))
   const before = (await app.call('GET', path)).data

@@ -78,7 +78,7 @@ test('a subnet moves to the advanced stack with its vNICs, which keep MAC and ad
   assert.deepEqual(refusal(await migrate(subnet)), [409, 'CONFLICT'])
 })
 
-test('a vNIC that refuses keeps its subnet in the basic stack, and the other subnet goes on', async () => {
+test('a vNIC that fails to move keeps its subnet in the basic stack, and the migration of the other subnet continues', async () => {
   const [good, bad] = [await basic('good'), await basic('bad')]
   const near = await aGuest(good)
   let far = await aGuest(bad)
@@ -97,7 +97,7 @@ test('a vNIC that refuses keeps its subnet in the basic stack, and the other sub
   assert.deepEqual(await shown(bad), [true, 'COMPLETED'])
 })
 
-test('a failure after the vNICs have moved puts them back', async () => {
+test('a failure after the vNICs have moved moves them back', async () => {
   const subnet = await basic('late')
   await aGuest(subnet)
   steps.failing = 'networking.migrate-subnet switch stack'
@@ -107,7 +107,7 @@ test('a failure after the vNICs have moved puts them back', async () => {
   assert.deepEqual([isAdvanced(subnet), await shown(subnet)], [false, [undefined, 'FAILED']])
 })
 
-test('when the migration fails, nothing stays behind of a vNIC that has moved and was deleted since', async () => {
+test('a failed migration leaves nothing of a vNIC that was deleted after it had moved', async () => {
   const subnet = await basic('deleted')
   await aGuest(subnet)
   release = steps.hold('networking.migrate-subnet move vNICs')

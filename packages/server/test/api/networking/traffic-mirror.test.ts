@@ -5,7 +5,7 @@ import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { TrafficMirror } from '@hyperplane/contract/networking/traffic-mirror'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { formatTime } from '../../../src/core/time/clock.ts'
-import { programOf } from '../../../src/domains/networking/traffic-mirror.ts'
+import { mirrorProgram } from '../../../src/domains/networking/traffic-mirror.ts'
 import type { MirrorEntity } from '../../../src/domains/networking/traffic-mirror-rules.ts'
 import { Flows } from '../../../src/drivers/simulated/flows/flows.ts'
 import { mirrorFacts } from '../../../src/drivers/simulated/traffic-mirrors.ts'
@@ -100,7 +100,7 @@ test('moving the VM to another host breaks the mirror with a message, and moving
   await removed(app, path)
 })
 
-test('a disabled mirror is DISABLED, and the failure of its host breaks one until the host returns', async () => {
+test('a disabled mirror is DISABLED; a failed host breaks its mirrors until it returns', async () => {
   const path = await made(app, mirrors, mirrorBody('switched', source, spans[0]!, { isEnabled: false }))
   assert.equal((await read(path)).state, 'DISABLED')
   await changed(app, path, { isEnabled: true })
@@ -114,7 +114,7 @@ test('a disabled mirror is DISABLED, and the failure of its host breaks one unti
   await removed(app, path)
 })
 
-test('wrong ports are refused with their paths', async () => {
+test('invalid ports are refused with their paths', async () => {
   const other = await nicOf(app, 'web-01')
   const cases: readonly [string, object, number, readonly string[]][] = [
     ['one NIC twice', mirrorBody('bad', source, source), 400, ['destinationList[0]/nicUuid']],
@@ -216,7 +216,7 @@ test('deleting the VM is not blocked and leaves the mirror in error', async () =
   assert.equal((await changedVm(app, gone.extId, 'delete')).status, 'SUCCEEDED')
   const mirror = await read(path)
   assert.deepEqual([mirror.state, mirror.sourceList[0].isUp, mirror.destinationList[0].isUp], ['ERROR', false, false])
-  assert.match(mirror.stateMessage, /is gone/)
+  assert.match(mirror.stateMessage, /was deleted/)
   await removed(app, path)
 })
 
@@ -252,7 +252,7 @@ test('statistics count what the source sends and receives while the mirror is ac
   assert.equal((await app.call('GET', `${mirrorStats(path)}?${span}`)).status, 404)
 })
 
-test('mirrors of a cluster come back with it, without a category that went meanwhile and beside a namesake', async () => {
+test('a cluster that is registered again gets its mirrors back, without a category that was deleted, and beside a mirror of the same name', async () => {
   const { extId: labExtId } = (await app.task(await register(app, lab.address))).entitiesAffected[0]
   const { data: hosts } = await app.call('GET', '/clustermgmt/v4.2/config/hosts?$limit=100')
   const host = hosts.find(({ cluster }: any) => cluster.uuid === labExtId)
@@ -265,7 +265,7 @@ test('mirrors of a cluster come back with it, without a category that went meanw
     metadata: { categoryIds: [category.data.extId] },
   }
   await app.store.transaction((store) => store.insert(TrafficMirror, mirror))
-  await mirrorFacts(app.world).put(mirror.extId, programOf(mirror))
+  await mirrorFacts(app.world).put(mirror.extId, mirrorProgram(mirror))
   const path = `${mirrors}/${mirror.extId}`
   assert.equal((await app.task(await unregister(app, { extId: labExtId }))).status, 'SUCCEEDED')
   assert.equal((await app.call('GET', path)).status, 404)

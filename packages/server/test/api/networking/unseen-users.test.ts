@@ -33,7 +33,7 @@ const messageOf = ({ status, errors }: CallResult, expected: number): string => 
   return errors[0]!.message
 }
 
-test('the deletion of a VPC counts users that the caller may not see, by kind', async () => {
+test('the refusal to delete a VPC counts, by kind, its users that the caller may not see', async () => {
   const apiKey = await keyFor(['View_VPC', 'Delete_VPC', 'View_Subnet'], ['vpc', 'subnet'])
   const message = messageOf(await app.call('DELETE', demoVpc('prod'), { apiKey }), 409)
   assert.match(message, /subnet (web|db), subnet (web|db)/)
@@ -41,14 +41,14 @@ test('the deletion of a VPC counts users that the caller may not see, by kind', 
   assert.doesNotMatch(message, /web-1|vpn-prod|bgp-prod/)
 })
 
-test('the deletion of a subnet does not name VMs of others', async () => {
+test('the refusal to delete a subnet does not name VMs of others', async () => {
   const apiKey = await keyFor(['View_Subnet', 'Delete_Subnet'], ['subnet'])
   const message = messageOf(await app.call('DELETE', demoSubnet('vlan-100-app'), { apiKey }), 409)
   assert.match(message, /VM that you may not see \(\d+\)/)
   assert.doesNotMatch(message, /batch-01/)
 })
 
-test('another AS number of a gateway is refused without the names of sessions and gateways of others', async () => {
+test('the refusal to change the AS number of a gateway does not name sessions and gateways of others', async () => {
   const apiKey = await keyFor(
     ['View_Gateway', 'Update_Gateway', 'View_VPC', 'View_Cluster'],
     ['gateway', 'vpc', 'cluster'],
@@ -90,7 +90,7 @@ test('refusals because a prefix or a host NIC is taken do not name the subnet or
   assert.match(messageOf(taken, 409), /eth2 is in use by virtual switch that you may not see/)
 })
 
-test('a gateway that does not suit the other end of a tunnel is refused without the name of that end', async () => {
+test('the refusal of a gateway for one end of a tunnel does not name a gateway of others at the other end', async () => {
   const robot = await aRobot(app)
   const branch = seedId('gateway/branch')
   await grant(app, { id: await aRole(app, ['View_Gateway', 'Update_Gateway']) }, robot.extId, {

@@ -68,7 +68,7 @@ test('LACP is negotiated within three seconds, and is configured only while all 
   assert.equal((await list()).length, 8)
 })
 
-test('traffic follows the preferred uplink while it has a link, and the other one meanwhile', async () => {
+test('traffic uses the preferred uplink while it has a link, and otherwise the other one', async () => {
   const active = (): readonly string[] | undefined => app.drivers.networkFabric.bonds(host)[0]?.active
   const speed = async (): Promise<number> =>
     (await app.call('GET', `${clustermgmt}/clusters/${ids.native}/hosts/${host}/virtual-nics?$filter=name eq 'br0'`))

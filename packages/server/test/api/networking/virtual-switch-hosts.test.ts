@@ -53,7 +53,7 @@ test('in quick mode no VM moves', async () => {
   assert.deepEqual([task.status, task.numberOfSubtasks ?? 0], ['SUCCEEDED', 0])
 })
 
-test('an update that leaves the uplinks as they are empties no host', async () => {
+test('an update that does not change the uplinks evacuates no host', async () => {
   const cluster = await aNativeCluster(app)
   const { entitiesAffected } = await create(cluster, { isQuickMode: true })
   const own = `${switches}/${entitiesAffected[0].extId}`
@@ -64,7 +64,7 @@ test('an update that leaves the uplinks as they are empties no host', async () =
   assert.deepEqual([mode.status, mode.numberOfSubtasks], ['SUCCEEDED', 4])
 })
 
-test('without room for the VMs of a host the task fails, and the hosts that were done are as before', async () => {
+test('when the VMs of a host have no room elsewhere, the task fails and restores the hosts that were done', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3, usableGiB: 10 })
   const [first, second, third] = cluster.hostExtIds
   const onHost = (host: string | undefined, size: number) =>
@@ -80,7 +80,7 @@ test('without room for the VMs of a host the task fails, and the hosts that were
   assert.equal((await readVm(app, big.extId)).host.extId, second)
 })
 
-test('when the bridge of an emptied host cannot be made, its VMs come back all the same', async () => {
+test('VMs return to an evacuated host even when its bridge cannot be created', async () => {
   const cluster = await aNativeCluster(app)
   const [, second] = cluster.hostExtIds
   const vm = await aRunningVm(app, cluster, { host: second })
@@ -97,7 +97,7 @@ test('when the bridge of an emptied host cannot be made, its VMs come back all t
   for (const each of cluster.hostExtIds) assert.deepEqual(bridgesOn(app, each), [])
 })
 
-test('a host that is in maintenance already is changed as it is, and stays in maintenance', async () => {
+test('a host that is already in maintenance is changed without an evacuation, and stays in maintenance', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3 })
   const [host] = cluster.hostExtIds as [string]
   const maintenance = `/clustermgmt/v4.2/operations/clusters/${cluster.extId}/hosts/${host}/$actions/enter-host-maintenance`

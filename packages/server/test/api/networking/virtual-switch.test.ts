@@ -175,7 +175,7 @@ test('faults of a body are refused together, each with its path', async () => {
   ])
 })
 
-test('hosts of another cluster, NICs that a host lacks and an active uplink that is none are 400', async () => {
+test('hosts of another cluster, NICs that a host lacks and an active uplink that is no uplink of the host are 400', async () => {
   const pathsOf = async (clusters: object): Promise<string[]> => {
     const { status, errors } = await post(switchBody('wrong', [], clusters))
     assert.equal(status, 400, JSON.stringify(errors))
@@ -218,7 +218,7 @@ test('of two switches that claim one NIC at the same time one succeeds, and the 
   await removed(`${switches}/${task.entitiesAffected[0].extId}`)
 })
 
-test('an update holds the NICs that it takes and those that it gives back, until it ends', async () => {
+test('an update holds the NICs that it adds and those that it removes until it ends', async () => {
   const own = await made(app, switches, switchBody('moving', ['eth4']))
   const release = steps.hold(update)
   const updating = await putFresh(app, own, { ...(await read(own)), ...onHosts(demoHosts.slice(0, 3), ['eth5']) })
@@ -307,7 +307,7 @@ test('when the second of three hosts fails, the bridge of the first is removed, 
   assert.equal((await app.call('GET', `${switches}?$filter=name eq 'fails'`)).total, 0)
 })
 
-test('a host whose agent is silent fails the creation, and the hosts before it are as before', async () => {
+test('a host whose agent is silent fails the creation, and the hosts before it are restored', async () => {
   await happen(app, { type: 'HOST_AGENT_FALLS_SILENT', host: demoHosts[2] })
   const task = await app.task(await post(switchBody('silent')))
   assert.deepEqual([task.status, task.errorMessages[0].errorGroup], ['FAILED', 'BACKEND_TIMEOUT'])
@@ -315,7 +315,7 @@ test('a host whose agent is silent fails the creation, and the hosts before it a
   await happen(app, { type: 'HOST_AGENT_ANSWERS', host: demoHosts[2] })
 })
 
-test('an update that fails leaves each host as it was, and the switch says that its deployment failed', async () => {
+test('an update that fails restores each host, and the switch says that its deployment failed', async () => {
   const own = await made(app, switches, switchBody('changes'))
   const fault = { driverCall: { driver: 'networkFabric', method: 'putBridge' } }
   await aFault(app, fault, { error: 'INTERNAL_ERROR' }, { nth: 3 })

@@ -139,7 +139,7 @@ test('a NIC that cannot be plugged keeps its subnet, its address and the tag of 
   assert.equal(domainFacts(app.world).get(vm)!.domain.nics[0]!.subnetExtId, source)
 })
 
-test('what can be known is refused before the task', async () => {
+test('unknown ids and addresses that the destination cannot give are refused before the task', async () => {
   const { nic } = await aGuest('10.10.100.96')
   assert.equal((await migrate(randomUUID(), demoSubnet('web'))).status, 404)
   assert.equal((await migrate(nic, randomUUID())).status, 404)

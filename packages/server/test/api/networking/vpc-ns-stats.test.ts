@@ -83,7 +83,7 @@ function tunneledInto(vpc: string, from: number, to: number): number {
   return bytes
 }
 
-test('what the NICs of a VPC send and what enters it from outside is what its policies count', async () => {
+test('policies count the traffic that the NICs of a VPC send and the traffic that enters it from outside', async () => {
   const from = await counting()
   await app.clock.advance(300_000)
   const to = app.clock.now()
@@ -97,7 +97,7 @@ test('what the NICs of a VPC send and what enters it from outside is what its po
   assert.equal(countedIn(prod), sent + entered + tunneled)
 })
 
-test('what the NICs of a subnet send is what the policy of that subnet counts, with what it sends inside', async () => {
+test('the policy of a subnet counts exactly the bytes that its NICs send, within the subnet too', async () => {
   await align()
   const policies = await Promise.all(
     ['web', 'db'].map((name, index) => {
@@ -120,7 +120,7 @@ test('what the NICs of a subnet send is what the policy of that subnet counts, w
   for (const policy of policies) await removed(app, policy)
 })
 
-test('what arrives from neighbours and from outside is what the NICs of a VPC receive', async () => {
+test('the NICs of a VPC receive the traffic that arrives from neighbours and from outside', async () => {
   await align()
   const time = app.clock.now()
   const arriving = new Map<string, number>()
@@ -133,7 +133,7 @@ test('what arrives from neighbours and from outside is what the NICs of a VPC re
     assert.equal(await bytesOfVm(vm, time - 30_000, time, 'hypervisorNumReceivedBytes'), bytes, vm)
 })
 
-test('a policy that denies counts what it drops, which neither arrives nor leaves', async () => {
+test('a policy that denies counts the traffic that it drops, which neither arrives nor leaves', async () => {
   const from = await counting()
   await app.clock.advance(60_000)
   const between = app.clock.now()
@@ -282,7 +282,7 @@ test('pages slice the samples, and selection keeps id and type', async () => {
   )
 })
 
-test('a VM that is deleted or gets a neighbour does not change the past', async () => {
+test('the deletion of a VM, or a new neighbour, does not change past samples', async () => {
   const body = { name: 'short-lived', disks: [bootDisk(cluster)], nics: [nicOn(seedId('subnet/web'))] }
   const { extId } = await aVm(app, cluster, body)
   await changedVm(app, extId, 'power-on')

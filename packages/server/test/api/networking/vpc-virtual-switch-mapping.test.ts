@@ -160,7 +160,7 @@ test('a switch that carries VPC traffic cannot be deleted', async () => {
   assert.deepEqual([refused.status, refused.errors[0]!.errorGroup], [409, 'ENTITY_IN_USE'])
 })
 
-test('a task that fails puts the former switch back', async () => {
+test('a task that fails restores the former switch', async () => {
   const before = await listed()
   for (const step of ['re-route tunnels', 'program overlay subnets']) {
     steps.failing = `networking.map-vpc-switches ${step}`

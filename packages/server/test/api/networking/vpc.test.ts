@@ -6,7 +6,7 @@ import { after, afterEach, before, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { seedId } from '../../../src/core/ids/named-id.ts'
 import { formatAddress } from '../../../src/core/ip-address.ts'
-import { addressOf, release } from '../../../src/domains/addressing/leases.ts'
+import { addressOfLease, release } from '../../../src/domains/addressing/leases.ts'
 import type { DhcpService } from '../../../src/drivers/network-fabric.ts'
 import { routingFacts } from '../../../src/drivers/simulated/virtual-routing.ts'
 import { hostId } from '../../support/clustermgmt.ts'
@@ -234,7 +234,7 @@ test('an update attaches and detaches external subnets: new ports lease addresse
   assert.deepEqual(data.externalSubnets[0].externalIps, first)
   const held = async (): Promise<string[]> =>
     (await app.store.findWhere(AddressLease, { holderExtId: idOf(path) })).map((lease) =>
-      formatAddress(addressOf(lease)),
+      formatAddress(addressOfLease(lease)),
     )
   assert.equal((await held()).length, 2)
   const later = await changed(app, path, { externalSubnets: [attachedTo('ext-routed')] })

@@ -142,7 +142,7 @@ test('a connection that was created is configured, negotiates, and is UP within 
   assert.match(refused.errors[0]!.message, /follows its VPN connection/)
 })
 
-test('a peer without an AS number has no eBGP: nothing is learned, and static routes use the tunnel', async () => {
+test('a peer without an AS number has no eBGP: no routes are learned, and static routes use the tunnel', async () => {
   const path = await anUp({}, await aRemoteVpn(app, '198.51.100.7'))
   const shown = await read(path)
   assert.deepEqual([shown.ebgpStatus, shown.learnedPrefixes, shown.advertisedPrefixes], [undefined, [], []])
@@ -265,7 +265,7 @@ test('a peer that is silent from the start does not respond; a silence shorter t
   assert.equal(await tunnel(path), 'UP')
 })
 
-test('gateways of another sort, equal AS numbers and a missing key are refused with their paths', async () => {
+test('gateways of the wrong kind, equal AS numbers and a missing key are refused with their paths', async () => {
   const invalid = (...paths: string[]) => [400, 'NETWORKING-10001', paths]
   const swapped = { localGatewayReference: branch, remoteGatewayReference: seedId('gateway/vpn-prod') }
   assert.deepEqual(await refusal(create('wrong', swapped)), invalid('localGatewayReference', 'remoteGatewayReference'))
@@ -323,7 +323,7 @@ test('name and pair of gateways are unique, also in parallel, and the gateways a
   assert.deepEqual([moved.status, moved.errors[0]!.code], [400, 'NETWORKING-10002'])
 })
 
-test('a gateway is kept by its connections, and so is the AS number of the local one', async () => {
+test('a gateway with connections cannot be deleted, and the local one cannot change its AS number', async () => {
   await aConnection()
   const refused = await app.call('DELETE', `${gateways}/${branch}`)
   assert.deepEqual([refused.status, refused.errors[0]!.code], [409, 'NETWORKING-10070'])
@@ -339,7 +339,7 @@ test('a gateway is kept by its connections, and so is the AS number of the local
   ])
 })
 
-test('another address of the remote gateway ends the tunnel, another AS number its eBGP session only', async () => {
+test('a change of the address of the remote gateway ends the tunnel, a change of its AS number only the eBGP session', async () => {
   const remote = await aRemoteVpn(app, '198.51.100.11', 65044)
   const path = await anUp({}, remote)
   const gateway = `${gateways}/${remote}`
@@ -600,7 +600,7 @@ for (const step of ['create tunnel interface', 'install IPsec policy', 'configur
     await made(app, vpnConnections, connectionTo(branch, 'fails'))
   })
 
-test('an update that fails puts tunnel and addresses back, and frees what it held', async () => {
+test('an update that fails restores tunnel and addresses, and releases the addresses that it claimed', async () => {
   const path = await anUp()
   const before = await read(path)
   const { security, routing, local } = tunnelFacts(app.world).tunnels.get(path.slice(-36))!

@@ -73,7 +73,7 @@ test('a mutation is refused with 503 and the cause, reads succeed, readiness nam
   assert.deepEqual(await valuesOf(), [...before, ...written, 'again'].sort())
 })
 
-test('of requests that come together on a full disk none is half done, and each that was acknowledged stays', async (t) => {
+test('concurrent requests on a full disk are done completely or not at all, and each acknowledged one is kept', async (t) => {
   const disk = fullDisk(t, (file) => file.endsWith('world.sqlite'))
   const before = await valuesOf()
   disk.fill()

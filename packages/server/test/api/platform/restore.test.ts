@@ -197,7 +197,7 @@ test('a backup of a newer version fails the task with DM-30032', async () => {
   )
 })
 
-test('an instance that somebody has begun to use refuses a restore, and says what it holds', async () => {
+test('an instance with entities of its own refuses a restore, and the refusal lists them', async () => {
   await withFresh(async (app) => {
     await app.call('POST', categories, { body: { key: 'Already', value: 'here' } })
     const refused = await startRestore(app, backup)

@@ -72,7 +72,7 @@ test('VMs that a policy keeps apart, or that cannot migrate, are not moved', asy
   assert.deepEqual(await hostsOf([...vms, ...apart]), [host, host, host, other])
 })
 
-test('CPUs that are busy lose the VM that uses most of them', async () => {
+test('a host with busy CPUs loses VMs to other hosts', async () => {
   const cluster = await aNativeCluster(app, { threads: 4 })
   const host = cluster.hostExtIds[0] as string
   const vms = []
@@ -82,7 +82,7 @@ test('CPUs that are busy lose the VM that uses most of them', async () => {
   assert.ok((await hostsOf(vms)).some((where) => where !== host))
 })
 
-test('with a reservation for high availability a VM is refused that needs the memory of the largest host', async () => {
+test('with a reservation for high availability a VM is refused that needs the memory kept for the failure of the largest host', async () => {
   const cluster = await aNativeCluster(careful, { hosts: 3, usableGiB: 10 })
   const vm = async (GiBs: number): Promise<any> => {
     const { extId } = await aVm(careful, cluster, { disks: [bootDisk(cluster)], memorySizeBytes: GiBs * GiB })

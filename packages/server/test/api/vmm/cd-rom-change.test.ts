@@ -54,7 +54,7 @@ const isosOf = (vm: string) => domainFacts(app.world).get(vm)?.domain.isoExtIds
 const slotsOf = async (vm: string) =>
   (await drivesOf(vm)).map(({ diskAddress }) => `${diskAddress.busType} ${diskAddress.index}`)
 
-test('a drive takes the lowest free address on IDE, on Q35 on SATA; one with content has a file of its own', async () => {
+test('a drive takes the lowest free address on IDE, or on SATA for Q35; a drive with content has a file of its own', async () => {
   const { extId: vm } = await aVm(app, cluster, { cdRoms: [{}] })
   const drive = await aDrive(vm, content())
   assert.deepEqual(await slotsOf(vm), ['IDE 0', 'IDE 1'])
@@ -111,7 +111,7 @@ test('taken addresses are 409, those that the bus does not have 400, an eleventh
   assert.deepEqual(refusal(await post(full, { diskAddress: { busType: 'SATA' } })), [409, 'VMM-30106'])
 })
 
-test('content goes into an empty drive only, and comes out of a full one only, also while the VM runs', async () => {
+test('content is inserted only into an empty drive, and ejected only from a full one, also while the VM runs', async () => {
   const { extId: vm } = await aVm(app, cluster, { cdRoms: [{}] })
   await changed(app, vm, 'power-on')
   const [{ extId: drive }] = (await drivesOf(vm)) as [any]
@@ -163,7 +163,7 @@ test('an image of another cluster is copied first, and its deletion does not eje
   assert.equal((await drivesOf(vm))[0].backingInfo.dataSource.reference.imageExtId, image)
 })
 
-test('a VM that runs keeps its drives; only an empty one on SATA is added', async () => {
+test('a running VM refuses to remove drives, and adds only empty drives on SATA', async () => {
   const { extId: vm } = await aVm(app, cluster, { cdRoms: [{}] })
   const [{ extId: drive }] = (await drivesOf(vm)) as [any]
   await changed(app, vm, 'power-on')
@@ -175,7 +175,7 @@ test('a VM that runs keeps its drives; only an empty one on SATA is added', asyn
   assert.deepEqual(await slotsOf(vm), ['IDE 0', 'SATA 0'])
 })
 
-test('the drive that bootDevice names cannot be deleted, and that of a staged customisation not be ejected', async () => {
+test('the drive that bootDevice names cannot be deleted, and the drive of a staged customisation cannot be ejected', async () => {
   const bootDevice = { $objectType: 'vmm.v4.ahv.config.BootDeviceDisk', diskAddress: { busType: 'IDE', index: 0 } }
   const bootConfig = { $objectType: 'vmm.v4.ahv.config.LegacyBoot', bootDevice }
   const { extId: vm } = await aVm(app, cluster, { cdRoms: [{}], bootConfig })
@@ -190,7 +190,7 @@ test('the drive that bootDevice names cannot be deleted, and that of a staged cu
   await app.store.transaction((store) => store.observe(Vm, vm, { cdRoms: [] }))
 })
 
-test('a task that fails leaves drives, files and machine as they were, with a new tag', async () => {
+test('a task that fails leaves drives, files and hypervisor unchanged, with a new ETag', async () => {
   const { extId: vm } = await aVm(app, cluster, { cdRoms: [{}, content()] })
   const [empty, full] = (await drivesOf(vm)) as [any, any]
   const drives = await drivesOf(vm)
@@ -217,7 +217,7 @@ test('a task that fails leaves drives, files and machine as they were, with a ne
   await checkInvariants(app)
 })
 
-test('operators insert and eject, and create and delete nothing; viewers do nothing', async () => {
+test('operators may insert and eject, but not create or delete drives; viewers may change nothing', async () => {
   const { extId: vm } = await aVm(app, cluster, { cdRoms: [{}] })
   const [{ extId: drive }] = (await drivesOf(vm)) as [any]
   const viewer = await aUser(app, ['Virtual Machine Viewer'])

@@ -240,7 +240,7 @@ test('overrides choose subnets by position, addresses, and containers', async ()
   await checkInvariants(app)
 })
 
-test('an address that the other subnet does not have free is replaced, with a warning', async () => {
+test('an address that is not free on the other subnet is replaced, with a warning', async () => {
   const { vm, subnets } = await aFullVm()
   const { value } = vm.nics[0].networkInfo.ipv4Config.ipAddress
   const taken = { ipv4Config: { shouldAssignIp: true, ipAddress: { value } } }
@@ -288,7 +288,7 @@ test('a NIC keeps its adapter, and more overrides than NICs are refused', async 
   assert.match(messages(task)[1] ?? '', /overrideNicList\[0\]\/nicBackingInfo\/macAddress/)
 })
 
-test('another zone, the own cluster, and a cluster without room fail the task', async () => {
+test("another zone, the VM's own cluster, and a cluster without room fail the task", async () => {
   const { vm } = await running({ memorySizeBytes: 8 * GiB })
   const small = await aNativeCluster(app, { usableGiB: 4 })
   const name = (await readVm(app, vm.extId)).name
@@ -330,7 +330,7 @@ test('a subnet of the same name that the caller may not see is not chosen', asyn
   await succeeded(await migrate(vm.extId, bodyTo(undefined, false), { as: user.as }))
 })
 
-test('a disk is not made from one that has migrated to another cluster meanwhile', async () => {
+test('the creation of a disk fails when its source disk has migrated to another cluster in the meantime', async () => {
   let goOn = (): void => undefined
   const held = new Promise<void>((resolve) => (goOn = resolve))
   const beforeStep = async (definition: string): Promise<void> =>
@@ -366,7 +366,7 @@ test('a VM that migrates leaves the legacy anti-affinity group of its former clu
   assert.equal((await policies())[0].vms?.length ?? 0, 0)
 })
 
-test('a migration that fails at any step leaves the VM as it was, without files on the target', async () => {
+test('a migration that fails at any step leaves the VM unchanged, without files on the target', async () => {
   const { vm } = await running()
   const disks = diskCount()
   const final = { error: 'CONFLICT', arguments: { fault: 'Refused for a test.' } }
@@ -388,7 +388,7 @@ test('a migration that fails at any step leaves the VM as it was, without files 
   await succeeded(await migrate(vm.extId, bodyTo(to, true)))
 })
 
-test('a target that is away is refused', async () => {
+test('an unreachable target cluster is refused', async () => {
   const target = await aNativeCluster(app)
   const { vm } = await aFullVm({ nics: [] })
   await setFault(app, target.extId, { isDown: true })
@@ -396,7 +396,7 @@ test('a target that is away is refused', async () => {
   await setFault(app, target.extId)
 })
 
-test('a VM keeps its recovery points on the former cluster; a revert to them names both clusters', async () => {
+test('a VM keeps its recovery points on the former cluster, and the refusal of a revert names both clusters', async () => {
   const { vm } = await aFullVm()
   const point = await app.task(
     await app.call('POST', '/vmm/v4.2/ahv/config/vm-recovery-points', {
@@ -438,7 +438,7 @@ async function runningSlowly(): Promise<any> {
   return readVm(natural, extId)
 }
 
-test('a migration copies disks, then memory; meanwhile other operations are refused, and a power-off cancels it', async () => {
+test('a migration copies disks, then memory; while it runs, other operations are refused, and a power-off cancels it', async () => {
   const vm = await runningSlowly()
   const started = await migrate(vm.extId, bodyTo(slowTo, true), {}, natural)
   await reached(natural, started, 40)
@@ -462,7 +462,7 @@ test('a migration copies disks, then memory; meanwhile other operations are refu
   assert.deepEqual(await hostsHolding(vm.extId, natural), [])
 })
 
-test('a cluster that goes away while disks are copied does not lock the VM; the copies are deleted when it is back', async () => {
+test('a cluster that becomes unreachable while disks are copied does not lock the VM; the copies are deleted when it returns', async () => {
   const vm = await runningSlowly()
   const containers = natural.world.collection<{ clusterExtId: string }>('hardware.containers')
   await containers.put(slowTo.containerExtId, { clusterExtId: slowTo.extId })
@@ -487,7 +487,7 @@ test('a cluster that goes away while disks are copied does not lock the VM; the 
   assert.equal(diskCount(natural), disks)
 })
 
-test('a cluster that refuses to delete left copies does not keep those on other clusters', async () => {
+test('copies on other clusters are deleted even when one cluster refuses to delete its copies', async () => {
   const copies = [from, to].map(({ extId: clusterExtId }) => ({ extId: randomUUID(), clusterExtId }))
   await app.store.transaction(async (store) => {
     for (const copy of copies) await store.insert(LeftCopy, copy)
@@ -506,7 +506,7 @@ test('a cluster that refuses to delete left copies does not keep those on other 
   assert.equal(await app.store.count(LeftCopy), 0)
 })
 
-test('from its admission a migration refuses other operations, and a former cluster that goes away does not lock the VM', async () => {
+test('an accepted migration blocks other operations at once, and a former cluster that becomes unreachable does not lock the VM', async () => {
   let isHeld = true
   let goOn = (): void => undefined
   const held = new Promise<void>((resolve) => (goOn = resolve))

@@ -73,7 +73,7 @@ test('attributes without a colon, too long or twice are 400; more than 64 of an 
   }
 })
 
-test('the tag is not required, and changes with the request; one that is sent is compared', async () => {
+test('the ETag is optional, is compared when sent, and changes with the request', async () => {
   const [vm = '', disk = ''] = await owners()
   const tag = await tagOf(app, vm)
   await succeeded(app, post(disk, 'add', ['a:1']))
@@ -83,7 +83,7 @@ test('the tag is not required, and changes with the request; one that is sent is
   assert.deepEqual(refusal(stale), [412, 'VMM-30303'])
 })
 
-test('requests that wait run in order; one that finds the entity full or gone fails with the same code', async () => {
+test('queued requests run in order; a request whose entity is full or deleted by then fails with the code of an immediate refusal', async () => {
   const [vm = '', disk = ''] = await owners()
   const many = Array.from({ length: 64 }, (_, index) => `key${index}:1`)
   const started = await gate.whileClosed(async () => [

@@ -202,7 +202,7 @@ test('a device has one owner: a GPU or PCIe device that is taken is 409 at once,
   assert.deepEqual(await stateOf(owner), before)
 })
 
-test('of two VMs that ask for the last device at the same time one gets it', async () => {
+test('of two VMs that request the last device concurrently, one gets it', async () => {
   const { cluster, graphics, accelerators } = await aWorld()
   const machines = [(await aVm(app, cluster)).extId, (await aVm(app, cluster)).extId]
   for (const [parts, body] of [
@@ -348,7 +348,7 @@ test('devices change only while the VM is OFF', async () => {
   await succeeded(remove(vm.extId, 'gpus', gpus[0].extId))
 })
 
-test('a PCIe device is listed with the device that it has, and gives it back', async () => {
+test('a PCIe device of a VM shows its device of the host, and releases it when removed', async () => {
   const { cluster, accelerators, here } = await aWorld()
   const { extId: vm } = await aVm(app, cluster)
   const task = await succeeded(post(vm, 'pcie-devices', accelerators[0]))
@@ -366,7 +366,7 @@ test('a PCIe device is listed with the device that it has, and gives it back', a
   await succeeded(post((await aVm(app, cluster)).extId, 'pcie-devices', accelerators[0]))
 })
 
-test('a VM without a named cluster is made in one that has its devices', async () => {
+test('a VM whose body names no cluster is created on one that has its devices', async () => {
   const { cluster } = await aWorld()
   const { cluster: wanted } = await aWorld()
   const devices = await install(app, wanted.extId, wanted.hostExtIds[1] as string, ['Rare GPU'])
@@ -389,7 +389,7 @@ test('a clone claims devices of its own, and is refused when none is free', asyn
   await checkInvariants(app)
 })
 
-test('a task that fails leaves the devices, the machine and a new tag, and the request can be sent again', async () => {
+test('a task that fails leaves devices and hypervisor unchanged with a new ETag, and the request can be repeated', async () => {
   const { cluster, compute, accelerators } = await aWorld()
   const { extId: vm } = await aVm(app, cluster, { gpus: [compute], pcieDevices: [accelerators[0]] })
   const { gpus, pcieDevices } = await readVm(app, vm)
@@ -428,7 +428,7 @@ test('a creation that fails after the claim frees its devices', async () => {
   await succeeded(postVm(app, cluster, body))
 })
 
-test('the tag of a device is that of its VM; it is required, and an old one is 412', async () => {
+test('a device has the ETag of its VM, which is required; a stale one is 412', async () => {
   const { cluster, compute, accelerators } = await aWorld()
   const { extId: vm, gpus } = await aVm(app, cluster, { gpus: [compute], pcieDevices: [accelerators[0]] })
   const { etag } = await app.call('GET', pathOf(vm, 'gpus', gpus[0].extId))
@@ -463,7 +463,7 @@ test('a device that does not exist, or belongs to another VM, is 404; viewers re
     assert.equal(sent.status, 403)
 })
 
-test('creation, power and deletion in a loop leave devices and memory as they were', async () => {
+test('creation, power and deletion in a loop leave devices and memory unchanged', async () => {
   const { cluster, compute, accelerators, share } = await aWorld()
   for (let round = 0; round < 10; round++) {
     const gpus = round % 2 === 0 ? [compute, compute] : [share(100), share(100)]
@@ -475,7 +475,7 @@ test('creation, power and deletion in a loop leave devices and memory as they we
   await checkInvariants(app)
 })
 
-test('a VM that lists a GPU without a device, and a device that is claimed for nothing, break an invariant', async () => {
+test('a VM that lists a GPU without a device, and a device claimed by no VM, violate an invariant', async () => {
   const { cluster, compute } = await aWorld()
   const { extId, gpus } = await aVm(app, cluster, { gpus: [compute] })
   assert.deepEqual(await brokenInvariants(app.store), [])

@@ -161,7 +161,7 @@ test('a body without size and source, with a size beyond 64 TiB or with bad attr
   }
 })
 
-test('a disk of an image is a layer over it, at least as large, with its guest; the image may be deleted later', async () => {
+test('a disk of an image is a layer over it, at least as large, and boots its guest; the image can be deleted later', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const imageExtId = randomUUID()
   await app.store.transaction((store) =>
@@ -182,7 +182,7 @@ test('a disk of an image is a layer over it, at least as large, with its guest; 
   await succeeded(app, change(app, vm, 'power-on'))
 })
 
-test('an image that a waiting creation reads, and its container, cannot be deleted', async () => {
+test('an image that a queued creation reads, and its container, cannot be deleted', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const container = await aContainer()
   const body = { ...bootDisk(cluster).backingInfo, storageContainer: { extId: container } }
@@ -226,7 +226,7 @@ test('a clone of a disk keeps its content after the source is deleted', async ()
   assert.deepEqual([fileFact(copy), fileFact(source.extId), await disksOf(vm)], [undefined, undefined, []])
 })
 
-test('a VM that runs takes and gives up disks on SCSI and PCI, not on IDE and SATA', async () => {
+test('a running VM adds and removes disks on SCSI and PCI, not on IDE and SATA', async () => {
   const cold = [at('IDE'), at('SATA')].map((address) => ({ ...emptyDisk(), ...address }))
   const { extId: vm } = await aVm(app, cluster, { disks: [bootDisk(cluster), ...cold] })
   const [, ide, sata] = await disksOf(vm)
@@ -303,7 +303,7 @@ test('the usage of the container rises with writes alone, and falls with the dis
   assert.equal((await app.store.get(Vm, vm))?.diskFills, undefined)
 })
 
-test('a disk over the layer of a recovery point holds after a resize and after a move what it held before', async () => {
+test('a disk over the layer of a recovery point keeps its content through a resize and a move', async () => {
   const own = await aNativeCluster(app)
   const { extId: vm } = await aVm(app, own, { disks: [emptyDisk(100 * GiB)] })
   const [{ extId: disk }] = await disksOf(vm)
@@ -329,7 +329,7 @@ test('a disk over the layer of a recovery point holds after a resize and after a
   await checkInvariants(app)
 })
 
-test('a disk keeps the source that it has from a recovery point when it is sent back', async () => {
+test('a PUT that returns a disk as it was read keeps its recovery point as the source', async () => {
   const { extId: source } = await aVm(app, cluster, { disks: [emptyDisk()] })
   const path = `/vmm/v4.2/ahv/config/vm-recovery-points/${await aPoint(source)}/$actions/restore`
   const task = await succeeded(app, app.call('POST', path, { requestId: randomUUID(), body: {} }))
@@ -341,7 +341,7 @@ test('a disk keeps the source that it has from a recovery point when it is sent 
   assert.deepEqual(await readDisk(vm, disk.extId), grown)
 })
 
-test('the image of a disk that waits behind a revert cannot be deleted', async () => {
+test('the image of a disk whose creation is queued behind a revert cannot be deleted', async () => {
   const { extId: vm } = await aVm(app, cluster, { disks: [emptyDisk()] })
   const vmRecoveryPointExtId = await aPoint(vm)
   const started = await gate.whileClosed(async () => [
@@ -393,7 +393,7 @@ test('a container that is full fails the task with the code of storage, and noth
   assert.equal((await app.store.get(Vm, vm))?.filesUnderWay, undefined)
 })
 
-test('flash mode and attributes are replaced by PUT; address and container do not change', async () => {
+test('PUT replaces flash mode and attributes, and cannot change address and container', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const storageConfig = { isFlashModeEnabled: true }
   const disk = await aDisk(vm, { backingInfo: { diskSizeBytes: GiB, storageConfig }, customAttributes: ['a:1'] })
@@ -414,7 +414,7 @@ test('flash mode and attributes are replaced by PUT; address and container do no
   assert.deepEqual(await readDisk(vm, disk), changedDisk)
 })
 
-test('another data source replaces the content of a VM that is OFF, and excludes another size', async () => {
+test('a new data source replaces the content of a disk while the VM is OFF, and cannot be combined with a new size', async () => {
   const { extId: vm } = await aVm(app, cluster, { disks: [emptyDisk(3 * GiB)] })
   const [{ extId: disk }] = (await disksOf(vm)) as [any]
   const { dataSource } = bootDisk(cluster).backingInfo
@@ -437,7 +437,7 @@ test('another data source replaces the content of a VM that is OFF, and excludes
   assert.match(hot.errors[0]?.message ?? '', /dataSource/)
 })
 
-test('layers over a disk keep its former content when that is replaced', async () => {
+test('layers over a disk keep its former content when the disk gets new content', async () => {
   const { extId: vm } = await aVm(app, cluster, { disks: [emptyDisk()] })
   const [{ extId: disk }] = (await disksOf(vm)) as [any]
   const reference = { $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId: disk }
@@ -454,7 +454,7 @@ test('layers over a disk keep its former content when that is replaced', async (
   assert.equal(fileFact(below), undefined)
 })
 
-test('a task that fails leaves disks, files and machine as they were, with a new tag, and can be repeated', async () => {
+test('a task that fails leaves disks, files and hypervisor unchanged with a new ETag, and can be repeated', async () => {
   const { extId: vm } = await aVm(app, cluster, { disks: [emptyDisk()] })
   const disks = await disksOf(vm)
   const disk = disks[0].extId
@@ -483,7 +483,7 @@ test('a task that fails leaves disks, files and machine as they were, with a new
   assert.equal(fileFact(disk)?.os, 'linux')
 })
 
-test('a request that an earlier one made impossible fails when its turn comes, with the same code', async () => {
+test('a queued request that an earlier one made impossible fails in its task with the code of an immediate refusal', async () => {
   const cases: readonly [string, (vm: string, disk: string) => readonly (() => Promise<CallResult>)[], number][] = [
     ['VMM-30106', (vm) => [1, 2].map(() => () => post(vm, { ...emptyDisk(), ...at('PCI', 1) })), 2],
     ['VMM-20005', (vm, disk) => [() => remove(vm, disk), () => put(vm, disk, emptyDisk(2 * GiB))], 0],
@@ -513,7 +513,7 @@ test('a request that an earlier one made impossible fails when its turn comes, w
   await checkInvariants(app)
 })
 
-test('the tag of the VM is required, and of two requests with one tag one is admitted', async () => {
+test('the ETag of the VM is required, and of two requests with the same ETag one is accepted', async () => {
   const { extId: vm } = await aVm(app, cluster, { disks: [emptyDisk()] })
   const [disk] = await disksOf(vm)
   const { etag } = await app.call('GET', `${vms}/${vm}/disks/${disk.extId}`)
@@ -531,7 +531,7 @@ test('the tag of the VM is required, and of two requests with one tag one is adm
   await app.task(both.find(({ status }) => status === 202) as CallResult)
 })
 
-test('a disk that does not exist, or belongs to another VM, is 404 before its tag is compared', async () => {
+test('a disk that does not exist, or belongs to another VM, is 404 before the ETag is compared', async () => {
   const [mine, other] = [await aVm(app, cluster), await aVm(app, cluster, { disks: [emptyDisk()] })]
   for (const [vm, disk] of [
     [mine.extId, other.disks[0].extId],
@@ -551,7 +551,7 @@ test('a disk that does not exist, or belongs to another VM, is 404 before its ta
   }
 })
 
-test('viewers and operators are refused every change with 403; a storage admin may add disks, not resize them', async () => {
+test('viewers and operators get 403 for every change; a storage admin may add disks, but not resize them', async () => {
   const { extId: vm } = await aVm(app, cluster, { disks: [emptyDisk()] })
   const [disk] = await disksOf(vm)
   for (const role of ['Virtual Machine Viewer', 'Virtual Machine Operator'] as const) {
@@ -568,7 +568,7 @@ test('viewers and operators are refused every change with 403; a storage admin m
   await succeeded(app, post(vm, emptyDisk(), { as }))
 })
 
-test('a loop of disks leaves containers, files and machine as they were', async () => {
+test('creating and deleting disks in a loop leaves containers, files and hypervisor unchanged', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const before = [await usedBytes(cluster), diskFacts(app.world).all().size]
   for (let count = 0; count < 20; count++) await succeeded(app, remove(vm, await aDisk(vm, bootDisk(cluster))))

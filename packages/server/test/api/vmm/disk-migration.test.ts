@@ -121,7 +121,7 @@ test('unknown containers and disks, other clusters and volume groups fail the ta
 const containersOfFiles = async (vm: string): Promise<string[]> =>
   (await backingsOf(vm)).flatMap(({ storageContainer }) => storageContainer?.extId ?? [])
 
-test('a move that fails leaves its disk; those before stay moved, and the message names both', async () => {
+test('a failed move leaves its disk in place and earlier moves done, and the message names both', async () => {
   const { vm, disks } = await vmWith(3)
   const [first = '', second = ''] = disks
   const target = await aContainer()
@@ -152,7 +152,7 @@ test('a container that the caller may not use is reported like an unknown one', 
   assert.equal((await post(vm, allTo(await aContainer()), { as })).status, 403)
 })
 
-test('in natural time the copy shows its progress; a cancelled one leaves its disk where it was', async (t) => {
+test('with natural durations the copy shows its progress, and a cancelled copy leaves its disk in place', async (t) => {
   const natural = await startApp({ config: { seed: 'empty', durations: 'natural', clock: 'frozen' } })
   t.after(() => natural.close())
   const own = await aNativeCluster(natural)

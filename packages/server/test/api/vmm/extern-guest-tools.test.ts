@@ -87,7 +87,7 @@ test('an upgrade to the installed version fails as already upgraded; an older ve
   assert.deepEqual([version, isReachable], ['4.1', true])
 })
 
-test('a removal clears the tools; the next one and an upgrade are refused; an installation works again', async () => {
+test('a removal clears the tools; another removal and an upgrade are refused; a new installation works', async () => {
   await withExternTools(app)
   assert.equal((await externToolsDone(app, 'uninstall')).status, 'SUCCEEDED')
   assert.equal((await readVm()).nutanixGuestTools, undefined)
@@ -107,7 +107,7 @@ test('without a reboot the tools are installed but not reachable until the next 
   assert.equal((await readExternTools(app)).isReachable, true)
 })
 
-test('a reboot that is asked for later happens at its time, and the entity tag of the VM stays', async () => {
+test('a scheduled reboot happens at its time, and does not change the entity tag of the VM', async () => {
   const startTime = new Date(app.clock.now() + 3_600_000).toISOString()
   const rebootPreference = { scheduleType: 'LATER', schedule: { startTime } }
   assert.equal((await externToolsDone(app, 'install', { credential, rebootPreference })).status, 'SUCCEEDED')
@@ -201,7 +201,7 @@ test('a guest that refuses the login fails the installation, and the ISO is ejec
   assert.equal((await externToolsDone(app, 'install', install)).status, 'SUCCEEDED')
 })
 
-test('a failed upgrade leaves the tools as they were: reachable, in their version', async () => {
+test('a failed upgrade leaves the tools reachable in their former version', async () => {
   await withExternTools(app, '4.0')
   const match = { driverCall: { driver: 'externalHypervisor', method: 'changePower' } }
   const rule = await aFault(app, match, { error: 'CONFLICT', arguments: { fault: 'It fails on purpose.' } })
@@ -212,7 +212,7 @@ test('a failed upgrade leaves the tools as they were: reachable, in their versio
   assert.deepEqual([version, isReachable], ['4.0', true])
 })
 
-test('an installation that does not reach the management fails, and an ISO that was inserted before stays', async () => {
+test('an installation that does not reach the management fails, and keeps an ISO that was inserted before', async () => {
   await anEmptyDrive(app)
   const faults = app.world.collection<ManagementFault>('extern.faults')
   await externToolsDone(app, 'insert-iso', {})
@@ -223,7 +223,7 @@ test('an installation that does not reach the management fails, and an ISO that 
   assert.deepEqual([isInstalled, isIsoInserted], [false, true])
 })
 
-test('while the management is away, known or not, nothing changes here and reads still answer', async () => {
+test('while the external management is unreachable, whether detected or not, changes fail and reads still work', async () => {
   await withExternTools(app)
   const faults = app.world.collection<ManagementFault>('extern.faults')
   await faults.put(cluster, { isAway: true, isUnnoticed: true })

@@ -53,7 +53,7 @@ test('an association counts once as MH_VM, keeps the order of categories, and en
   assert.equal((await read()).categories, undefined)
 })
 
-test('a new owner is a user; the change needs no entity tag, refuses a stale one, and makes a new one', async () => {
+test('a new owner must be a user; the change needs no entity tag, refuses a stale one, and changes the tag', async () => {
   const extId = await anotherUser()
   const { etag } = await app.call('GET', erp)
   const task = await ended('assign-owner', { owner: { entityType: 'USER', extId } })
@@ -64,7 +64,7 @@ test('a new owner is a user; the change needs no entity tag, refuses a stale one
   assert.deepEqual([stale.status, stale.errors[0]?.code], [412, 'VMM-30303'])
 })
 
-test('unknown users and categories are refused with 404, none and too many with 400, and change nothing', async () => {
+test('unknown users and categories are refused with 404, empty and too long lists with 400, and nothing changes', async () => {
   const before = await app.call('GET', erp)
   const refused: [action: string, body: object, status: number][] = [
     ['assign-owner', { owner: { extId: randomUUID() } }, 404],
@@ -102,7 +102,7 @@ test('the manager stores owner and categories: both change while the external ma
   assert.equal((await ended('disassociate-categories', references(category))).status, 'SUCCEEDED')
 })
 
-test('a VM that its management removed is 404, and its categories count no more', async () => {
+test('a VM that its management removed is 404, and no longer counts in its categories', async () => {
   const spare = `${vms}/${seedId('extern-vm/legacy-test')}`
   const category = await aCategory()
   const body = references(category)

@@ -79,7 +79,7 @@ describe('createVmRecoveryPoint of an external VM', () => {
     assert.equal((await creating(randomUUID())).status, 404)
   })
 
-  test('an application-consistent one needs tools that can freeze the running guest', async () => {
+  test('an application-consistent recovery point needs tools that can freeze the running guest', async () => {
     const own = await startApp()
     try {
       const kind = { recoveryPointType: 'APPLICATION_CONSISTENT' }
@@ -95,7 +95,7 @@ describe('createVmRecoveryPoint of an external VM', () => {
     }
   })
 
-  test('is refused while the management is away, and fails when it does not answer', async () => {
+  test('a recovery point is refused while the management is known to be unreachable, and its task fails when the management does not answer', async () => {
     const own = await startApp()
     try {
       const extId = await aPoint(erp, {}, own)
@@ -120,7 +120,7 @@ describe('createVmRecoveryPoint of an external VM', () => {
     }
   })
 
-  test('expires only while its management can delete it', async () => {
+  test('a recovery point expires only while its management can delete it', async () => {
     const own = await startApp()
     try {
       const expirationTime = new Date(own.clock.now() + 120_000).toISOString()
@@ -158,7 +158,7 @@ describe('layers of external VMs', () => {
     }
   })
 
-  test('layers that other recovery points lie over stay when theirs is deleted', async () => {
+  test('a layer below those of other recovery points stays when its own recovery point is deleted', async () => {
     const own = await startApp()
     try {
       const root = await aPoint(spare, {}, own)
@@ -175,7 +175,7 @@ describe('layers of external VMs', () => {
     }
   })
 
-  test('the used bytes of their container are those of all layers', async () => {
+  test('their container counts the used bytes of all layers', async () => {
     const own = await startApp()
     try {
       const before = await usedBytes(own)
@@ -250,7 +250,7 @@ describe('revertVm of an external VM', () => {
     }
   })
 
-  test('a MAC address that another VM has by now is replaced with a warning', async () => {
+  test('a MAC address that another VM has taken is replaced with a warning', async () => {
     const own = await startApp()
     try {
       const extId = await aPoint(spare, {}, own)

@@ -116,7 +116,7 @@ describe('power actions on external VMs', () => {
     assert.equal(await stateOf(print), 'ON')
   })
 
-  test('an action needs the current tag, and every action makes a new one', async () => {
+  test('an action needs the current ETag, and changes it', async () => {
     await setOutside(spare, 'OFF')
     const path = `${vms}/${spare}/$actions/power-on`
     assert.equal((await app.call('POST', path, { requestId: randomUUID() })).status, 428)
@@ -292,7 +292,7 @@ describe('statistics of external VMs', () => {
     assert.equal(none.total, 0)
   })
 
-  test('a NIC and a disk of the VM answer, others are 404', async () => {
+  test('statistics of a NIC and a disk of the VM can be read, others are 404', async () => {
     const nic = await read(`/${erp}/nics/${seedId('extern-nic/legacy-erp/0')}`, `${during(60)}&$select=stats,vmExtId`)
     assert.equal(nic.data.vmExtId, erp)
     assert.equal(nic.data.stats.length, 2)

@@ -54,7 +54,7 @@ test('a disk that is a volume group is an attachment of the group; its deletion 
   assert.equal((await app.call('GET', `${groups}/${group}`)).status, 200)
 })
 
-test('a VM that runs takes and gives up volume groups', async () => {
+test('a running VM attaches and detaches volume groups', async () => {
   const { extId: vm } = await aVm(app, cluster)
   await changed(app, vm, 'power-on')
   const group = await ownGroup()
@@ -64,7 +64,7 @@ test('a VM that runs takes and gives up volume groups', async () => {
   assert.deepEqual(plugsOf(group), {})
 })
 
-test('the rules of attachments hold, and files and groups share the SCSI bus', async () => {
+test('disks that are volume groups follow the rules of attachments, and share the SCSI bus with file disks', async () => {
   const [first, second] = [await aVm(app, cluster, { disks: [emptyDisk()] }), await aVm(app, cluster)]
   const group = await ownGroup()
   assert.deepEqual(refusal(await post(first.extId, ofGroup(group, 0))), [409, 'VMM-30106'])
@@ -80,7 +80,7 @@ test('the rules of attachments hold, and files and groups share the SCSI bus', a
   assert.equal((await post(first.extId, ofGroup(randomUUID()))).status, 404)
 })
 
-test('another bus, attributes, and changes of such a disk are refused', async () => {
+test('a disk that is a volume group refuses other buses, attributes, and changes', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const group = await ownGroup()
   for (const [more, path] of [
@@ -104,7 +104,7 @@ test('the volume group that the VM boots from cannot be detached through its dis
   assert.deepEqual(refusal(await remove(vm, disk.extId)), [409, 'VMM-30104'])
 })
 
-test('who may change the VM and not the volume group is refused with 403', async () => {
+test('a caller who may change the VM but not the volume group is refused with 403', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const group = await ownGroup()
   const as = await aUser(app, ['Management Connector'])
@@ -114,7 +114,7 @@ test('who may change the VM and not the volume group is refused with 403', async
   assert.deepEqual(plugsOf(group), { [vm]: 0 })
 })
 
-test('a failed attachment or detachment leaves everything as before, with a new tag', async () => {
+test('a failed attachment or detachment changes nothing but the ETag', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const [attached, free] = [await ownGroup(), await ownGroup()]
   const disk = (await succeeded(app, post(vm, ofGroup(attached)))).entitiesAffected[0].extId
@@ -135,7 +135,7 @@ test('a failed attachment or detachment leaves everything as before, with a new 
   await checkInvariants(app)
 })
 
-test('a file whose creation waits gives way to a group that claims its address', async () => {
+test('a queued creation of a file disk fails when a volume group is attached at its address first', async () => {
   const { extId: vm } = await aVm(app, cluster)
   const group = await ownGroup()
   const at = { diskAddress: { busType: 'SCSI', index: 5 } }

@@ -74,7 +74,7 @@ test('a guest that ignores ACPI stays ON after a shutdown and a reboot, which fa
   assert.equal((await changed(app, vm.extId, 'shutdown')).status, 'SUCCEEDED')
 })
 
-test('a power cycle starts the VM anew, on the host that is best now', async () => {
+test('a power cycle starts the VM again, on the host with the best placement', async () => {
   const own = await aNativeCluster(app, { usableGiB: 4 })
   const vm = await aVm(app, own, { memorySizeBytes: 2 * GiB })
   await booted(app, vm.extId)
@@ -126,7 +126,7 @@ test('a VM whose stop succeeds without an answer fails its task, and is OFF once
   }
 })
 
-test('a customisation that is still to come runs in the boot of a power cycle', async () => {
+test('a pending customisation runs in the boot of a power cycle', async () => {
   const config = { $objectType: 'vmm.v4.ahv.config.CloudInit', metadata: Buffer.from('x').toString('base64') }
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)], guestCustomization: { config } })
   await changed(app, vm.extId, 'power-on')

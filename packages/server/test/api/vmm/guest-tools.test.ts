@@ -99,7 +99,7 @@ test('an upgrade to the installed version fails as already upgraded; an older ve
   assert.deepEqual([version, isReachable], ['4.1', true])
 })
 
-test('a removal clears the tools of the VM; the next one, an upgrade and a guest shutdown are refused', async () => {
+test('a removal clears the tools of the VM; another removal, an upgrade and a guest shutdown are refused', async () => {
   const vm = await aVmWithTools()
   assert.equal((await toolsDone(app, vm, 'uninstall')).status, 'SUCCEEDED')
   assert.equal((await readVm(app, vm)).guestTools, undefined)
@@ -125,7 +125,7 @@ test('without a reboot the tools are installed but not reachable until the next 
   }
 })
 
-test('a reboot that is asked for later happens at its time, and the entity tag of the VM stays', async () => {
+test('a scheduled reboot happens at its time, and does not change the entity tag of the VM', async () => {
   const vm = await aBootedVm(app, cluster)
   const startTime = new Date(app.clock.now() + 3_600_000).toISOString()
   const later = { scheduleType: 'LATER', schedule: { startTime } }
@@ -139,7 +139,7 @@ test('a reboot that is asked for later happens at its time, and the entity tag o
   assert.equal(await tagOf(app, vm), tag)
 })
 
-test('a VM that has booted since the installation is not rebooted again', async () => {
+test('a VM that has booted since the installation is not rebooted by the schedule', async () => {
   const vm = await aBootedVm(app, cluster)
   const startTime = new Date(app.clock.now() + 3_600_000).toISOString()
   await toolsDone(app, vm, 'install', {
@@ -210,7 +210,7 @@ test('a fault of the hypervisor at any call undoes the installation', async () =
   }
 })
 
-test('a failed upgrade leaves the tools as they were: reachable, in their version', async () => {
+test('a failed upgrade leaves the tools reachable in their former version', async () => {
   const vm = await aVmWithTools()
   await setVersion(app, vm, '4.0')
   const final = { error: 'CONFLICT', arguments: { fault: 'It fails on purpose.' } }
@@ -252,7 +252,7 @@ test('the ISO needs an empty drive, tools that are not installed, or isConfigOnl
   assert.deepEqual([isIsoInserted, isReachable], [true, true])
 })
 
-test('an update stores what tools that are not installed shall do, and replaces the capabilities of installed ones', async () => {
+test('an update stores settings for tools that are not installed yet, and replaces the capabilities of installed ones', async () => {
   const off = await aVmWithDrive(app, cluster)
   assert.equal(
     (await toolsDone(app, off, 'PUT', { isEnabled: true, capabilities: ['VSS_SNAPSHOT'] })).status,
@@ -292,7 +292,7 @@ test('tools of an OFF VM stay installed and refuse an upgrade and a removal', as
   assert.deepEqual(await refusal(vm, 'uninstall'), notReady)
 })
 
-test('a stale tag, a missing one, and two requests with one tag are treated as for the VM', async () => {
+test('a stale ETag is 412, a missing one 428, and of two requests with one ETag one is accepted', async () => {
   const vm = await aVmWithDrive(app, cluster)
   const { etag } = await app.call('GET', toolsPath(vm))
   const ifMatch = etag as string

@@ -187,7 +187,7 @@ test('without an allowed host in the cluster every VM has no hosts, ON or OFF, a
   assert.deepEqual([failed.status, failed.errorMessages[0].code], ['FAILED', 'VMM-40001'])
 })
 
-test('a violator is pending, then not compliant, and is live-migrated within a minute with all that it has', async () => {
+test('a violator is pending, then not compliant, and is live-migrated within a minute while its guest runs on', async () => {
   const cluster = await aNativeCluster(app)
   const subnet = await aSubnet(app, cluster, ['10.0.0.10', '10.0.0.20'])
   const own = await aCategory(app)
@@ -226,7 +226,7 @@ test('a violator is pending, then not compliant, and is live-migrated within a m
   assert.deepEqual([task.status, task.ownedBy.name, task.isBackgroundTask], ['SUCCEEDED', 'system', true])
 })
 
-test('violators for whom the allowed hosts have no room stay and run; they move once there is room', async () => {
+test('violators stay and run while the allowed hosts have no room, and move once there is room', async () => {
   const cluster = await aNativeCluster(app, { usableGiB: 10 })
   const [first, second] = cluster.hostExtIds as [string, string]
   const [own, rack] = [await aCategory(app), await aCategory(app)]
@@ -298,7 +298,7 @@ test('anti-affinity never moves a VM to a host that host affinity forbids', asyn
   assert.deepEqual(used.toSorted(), [first, first, second].sort())
 })
 
-test('re-enforce moves offenders at once, with a subtask for each; VMs that stay are counted in a warning, without names', async () => {
+test('re-enforce moves violators at once, with a subtask for each; a warning counts the VMs that stay, without names', async () => {
   const cluster = await aNativeCluster(app, { usableGiB: 10 })
   const [first, second] = cluster.hostExtIds as [string, string]
   const [own, rack] = [await aCategory(app), await aCategory(app)]
@@ -331,7 +331,7 @@ test('re-enforce moves offenders at once, with a subtask for each; VMs that stay
   assert.deepEqual([again.status, again.numberOfSubtasks ?? 0], ['SUCCEEDED', 0])
 })
 
-test('a migration of a re-enforcement that fails is a warning; the VM stays on its host with one reservation', async () => {
+test('a failed migration of a re-enforcement is a warning; the VM stays on its host with one reservation', async () => {
   const cluster = await aNativeCluster(app)
   const [first, second] = cluster.hostExtIds as [string, string]
   const [own, rack] = [await aCategory(app), await aCategory(app)]
@@ -395,7 +395,7 @@ test('viewers read states and counts, only administrators of VMs change or re-en
   assert.equal((await app.task(await act(app, path, 're-enforce', { as: admin }))).status, 'SUCCEEDED')
 })
 
-test('one policy more than there may be is 422', async (t) => {
+test('a policy beyond the limit is refused with 422', async (t) => {
   const small = await startApp({ config: { seed: 'empty' }, limits: { vmHostAffinityPolicies: 1 } })
   t.after(() => small.close())
   const own = await aCategory(small)

@@ -207,7 +207,7 @@ async function poweredOn({ hostExtIds }: NativeCluster, extId: string): Promise<
   return [status, errorMessages[0].code, /maintenance: the host is \w+/.exec(errorMessages[0].message)?.[0]]
 }
 
-test('from the first moment of the maintenance the host takes no VM; a VM that is bound to it cannot start', async () => {
+test('from the start of its maintenance a host accepts no VM, and a VM that is bound to it cannot start', async () => {
   const cluster = await aNativeCluster(app)
   const [host = '', other = ''] = cluster.hostExtIds
   await running(cluster, other, { memorySizeBytes: 20 * GiB })
@@ -269,7 +269,7 @@ test('a VM that cannot migrate and ignores the request to shut down is powered o
   assert.match((await seenIn(cluster))['hung'] as string, /^ON /)
 })
 
-test('after the maintenance VMs return that still run and fit; those that were started or deleted meanwhile are left alone', async () => {
+test('after the maintenance, VMs return if they still run and fit; VMs that were started or deleted during it are left alone', async () => {
   const cluster = await aNativeCluster(app, { hosts: 3, usableGiB: 10 })
   const [host = ''] = cluster.hostExtIds
   const ids: Record<string, string> = {}

@@ -51,7 +51,7 @@ const post = (part: string, verb: 'enable' | 'disable'): Promise<CallResult> =>
 const aPart = async (vm: string, list: string, body: object): Promise<string> =>
   `${vm}/${list}/${(await succeeded(app, send(app, 'POST', `${vm}/${list}`, body))).entitiesAffected[0].extId}`
 
-test('an external source is copied with 100 MB a second, can be stopped and resumed, and shows nothing when done', async () => {
+test('an external source is copied at 100 MB a second, can be stopped and resumed, and shows nothing when done', async () => {
   const { extId: vm } = await aVm(app, cluster)
   for (const [list, kind] of [
     ['disks', 'Disk'],
@@ -82,7 +82,7 @@ test('an external source is copied with 100 MB a second, can be stopped and resu
   await checkInvariants(app)
 })
 
-test('a source that asks for no copy is not copied until that is enabled', async () => {
+test('a source with hydration disabled is not copied until it is enabled', async () => {
   const { extId: vm } = await aVm(app, cluster, { disks: [external({ shouldEnableBackgroundHydration: false })] })
   const part = `${vm}/disks/${(await readVm(app, vm)).disks[0].extId}`
   await advance(app, 5)
@@ -92,7 +92,7 @@ test('a source that asks for no copy is not copied until that is enabled', async
   assert.equal(await infoOf(part), undefined)
 })
 
-test('while its repository is away a copy is FAILED and makes no progress, and its VM runs', async () => {
+test('while its repository is unreachable a copy is FAILED and makes no progress, and its VM runs', async () => {
   const { extId: vm } = await aVm(app, cluster, { disks: [external({}, 'away.example')] })
   const part = `${vm}/disks/${(await readVm(app, vm)).disks[0].extId}`
   await changed(app, vm, 'power-on')
@@ -107,7 +107,7 @@ test('while its repository is away a copy is FAILED and makes no progress, and i
   assert.deepEqual(await infoOf(part), is('IN_PROGRESS', 12e9))
 })
 
-test('a slow repository is copied with 1 MB a second', async () => {
+test('a slow repository is copied at 1 MB a second', async () => {
   const { extId: vm } = await aVm(app, cluster)
   await happen(app, { type: 'CONTENT_SERVER_FAILS', server: 'slow.example', fault: 'SLOW' })
   const part = await aPart(vm, 'disks', external({}, 'slow.example'))
@@ -118,7 +118,7 @@ test('a slow repository is copied with 1 MB a second', async () => {
   assert.deepEqual(await infoOf(part), is('IN_PROGRESS', sizeBytes - 6060e6))
 })
 
-test('a disk that returns with a revert goes on with its copy', async () => {
+test('a disk that returns with a revert resumes its copy', async () => {
   const { extId: vm } = await aVm(app, cluster, { disks: [external()] })
   const path = '/vmm/v4.2/ahv/config/vm-recovery-points'
   const point = await succeeded(app, app.call('POST', path, { requestId: randomUUID(), body: { vmExtId: vm } }))

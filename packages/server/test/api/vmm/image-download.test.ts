@@ -55,7 +55,7 @@ describe('download of an OVA', () => {
     ['a VM', ofVm(seedId('vm/web-01'))],
     ['a URL', ofUrl('https://images.example.com/part.ova', nativeCluster)],
   ] as const)
-    test(`the file of an OVA of ${kind} has the digest that the answer tells, and ranges are its parts`, async () => {
+    test(`the file of an OVA of ${kind} matches the digest of its answer, and ranges return its parts`, async () => {
       const { extId } = await anOva(app, body)
       const path = `/api${ovas}/${extId}/file`
       const answer = await open(path)
@@ -76,7 +76,7 @@ describe('download of an OVA', () => {
       assert.equal((await open(path, { range: `bytes=${whole.length}-` })).statusCode, 416)
     })
 
-  test('the answer tells no digest where a caller gave the one of the URL', async () => {
+  test('the answer has no digest when the digest of the URL came from a caller', async () => {
     const given = ofUrl('https://images.example.com/given.ova', nativeCluster)
     const checksum = { $objectType: 'vmm.v4.content.OvaSha256Checksum', hexDigest: '0123456789abcdef'.repeat(4) }
     for (const body of [{ ...given, checksum }, given]) {
@@ -103,7 +103,7 @@ describe('download of an image', () => {
     assert.equal(answer.headers['digest'], `sha-256=${sha256.toString('base64')}`)
   })
 
-  test('a range is answered with 206 and these bytes; the parts together are the file', async () => {
+  test('a range is answered with 206 and its bytes; the parts together are the file', async () => {
     const { path, sizeBytes } = await aSmallImage()
     const tail = await readBytes(await open(path, { range: 'bytes=-200000' }))
     assert.equal(tail.length, 200_000)

@@ -24,7 +24,7 @@ const importing = (
 ): Promise<CallResult> => post(app, `${images}/$actions/import`, { clusterExtId, imagesExtIds }, options)
 
 describe('import', () => {
-  test('images that only the cluster knows become images of the caller, with their ids, names, types and sizes', async () => {
+  test('images that only the cluster has become images of the caller, with their ids, names, types and sizes', async () => {
     const as = await aUser(app, ['Developer'])
     assert.equal((await app.call('GET', `${images}/${golden}`, { as })).status, 404)
     const task = await succeeds(app, await importing([golden, rescue], { as }))
@@ -48,7 +48,7 @@ describe('import', () => {
     assert.equal(file.data.contentLength, 1024 ** 3)
   })
 
-  test('ids that the cluster does not know, and images of this manager, are 404, all of them listed', async () => {
+  test('ids that the cluster does not have, and images of this manager, are 404, all of them listed', async () => {
     const [unknown, own] = [randomUUID(), seedId('image/centos-9.qcow2')]
     const { total } = await app.call('GET', images)
     const refused = await importing([golden, unknown, own])
@@ -67,14 +67,14 @@ describe('import', () => {
     assert.equal((await importing([golden])).status, 404)
   })
 
-  test('no image, one named twice and more than 100 are 400; a caller without the right gets 403', async () => {
+  test('an empty list, an image named twice and more than 100 images are 400; a caller without the right gets 403', async () => {
     for (const wrong of [[], [golden, golden], Array.from({ length: 101 }, () => randomUUID()), ['../../etc']])
       assert.equal((await importing(wrong)).status, 400)
     const as = await aUser(app, ['Platform Viewer'])
     assert.equal((await importing([golden], { as })).status, 403)
   })
 
-  test('an import that fails is undone: the cluster alone knows the images, and they can be imported again', async () => {
+  test('an import that fails is undone: only the cluster has the images, and they can be imported again', async () => {
     const { total } = await app.call('GET', images)
     const rule = await aFault(app, { driverCall: { driver: 'contentSource', method: 'adopt' } }, unavailable, {
       nth: 2,
@@ -92,7 +92,7 @@ describe('import', () => {
     assert.equal((await importing([golden])).status, 503)
   })
 
-  test('of two imports of one image at once, one is accepted', async () => {
+  test('of two concurrent imports of one image, one is accepted', async () => {
     const answers = await Promise.all([importing([golden]), importing([golden])])
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [202, 404])
   })

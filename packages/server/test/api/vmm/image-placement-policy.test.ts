@@ -249,7 +249,7 @@ describe('enforcement', () => {
     for (const image of failing) await remove(`${images}/${image}`)
   })
 
-  test('a copy keeps to the rate limit of its cluster', async () => {
+  test('a copy respects the rate limit of its cluster', async () => {
     const image = await anImage(native)
     const clusterCategory = await aClusterCategory(cloud)
     const limit = await made(app, rateLimitPolicies, rateLimitBody(clusterCategory))
@@ -322,7 +322,7 @@ describe('suspend and resume', () => {
     await remove(`${rateLimitPolicies}/${limit}`)
   })
 
-  test('a PUT changes no enforcement state: another one is 400, none keeps the stored one', async () => {
+  test('a PUT with another enforcement state is 400, and a PUT without one keeps the stored state', async () => {
     const path = await aPolicy(await aCategory(app), await aCategory(app))
     assert.equal((await changeOf(app, path, { enforcementState: 'SUSPENDED' })).status, 400)
     await succeeds(app, await changeOf(app, path, 'suspend'))

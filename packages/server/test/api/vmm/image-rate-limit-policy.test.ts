@@ -139,7 +139,7 @@ describe('policies', () => {
 })
 
 describe('effective limits', () => {
-  test('the lowest limit of a cluster counts, then the oldest; the row vanishes with the last policy', async () => {
+  test('the lowest limit of a cluster applies, and of equal ones the oldest; the row disappears with the last policy', async () => {
     const first = await aLimit(ids.cloud, 30_000)
     const second = await aLimit(ids.cloud, 20_000)
     const third = await aLimit(ids.cloud, 20_000)
@@ -195,7 +195,7 @@ describe('transfers', () => {
     await remove(limit.path)
   })
 
-  test('the upload of an OVA keeps to the limits of all its clusters', async () => {
+  test('the upload of an OVA respects the limits of all its clusters', async () => {
     const limits = [await aLimit(ids.native, 10), await aLimit(ids.cloud, 20)]
     const { source } = ofUrl('https://images.example.com/limited.ova', ids.native)
     const started = await post(app, ovas, { name: 'limited', source, clusterLocationExtIds: [ids.native, ids.cloud] })
@@ -239,7 +239,7 @@ describe('transfers', () => {
 })
 
 describe('roles', () => {
-  test('a Consumer reads policies and effective limits, is refused every change with 403, and makes no task', async () => {
+  test('a Consumer reads policies and effective limits, and every change is 403 without a task', async () => {
     const path = `${rateLimitPolicies}/${await made(app, rateLimitPolicies, rateLimitBody(await aCategory(app)))}`
     for (const role of ['Consumer', 'Platform Viewer', 'Virtual Machine Admin'] as const) {
       const as = await aUser(app, [role])

@@ -172,7 +172,7 @@ describe('creating an image', () => {
     assert.equal((await app.call('GET', `${images}?$filter=name eq 'lost'`)).total, 0)
   })
 
-  test('a server that cuts downloads, or sends other bytes than the checksum tells, ends FAILED and leaves nothing', async () => {
+  test('a creation from a server that cuts downloads, or sends bytes that do not match the checksum, fails and leaves nothing', async () => {
     const server = 'faulty.example.com'
     const source = urlSource(`https://${server}/faulty.iso`)
     const digest = createHash('sha1').update('faulty').digest('hex')
@@ -193,7 +193,7 @@ describe('creating an image', () => {
       assert.equal((await postEvent(app, { type: 'CONTENT_SERVER_FAILS', server, ...wrong })).status, 400)
   })
 
-  test('a server that asks for a login takes the one of the source, and nobody sees its password', async () => {
+  test('a server that requires a login gets the login of the source, and its password is never shown', async () => {
     const server = 'login.example.com'
     await happen(app, { type: 'CONTENT_SERVER_FAILS', server, fault: 'LOGIN' })
     const fetched = async (more: object) =>
@@ -371,7 +371,7 @@ describe('changing and deleting an image', () => {
     assert.equal(missing.status, 428)
   })
 
-  test('a PUT with a different type, source or checksum is 400, with the same ones it is accepted', async () => {
+  test('a PUT with a different type, source or checksum is 400, with the stored ones it is accepted', async () => {
     const image = await created(anImage())
     for (const other of [
       { type: 'DISK_IMAGE' },
@@ -578,7 +578,7 @@ describe('categories and names of images', () => {
   })
 })
 
-describe('who may do what with images', () => {
+describe('permissions on images', () => {
   test('a Platform Viewer and a Backup Admin read images and their files, and every mutation is 403 without a task', async () => {
     const image = await smallImage()
     for (const role of ['Platform Viewer', 'Backup Admin', 'Project Admin'] as const) {

@@ -33,7 +33,7 @@ async function faultsAfter(change: (store: Transaction) => Promise<unknown>): Pr
   return faults
 }
 
-test('a host that gives more memory or pinned threads than it has breaks an invariant', async () => {
+test('a host that gives out more memory or pinned threads than it has violates an invariant', async () => {
   const cluster = await aNativeCluster(app, { hosts: 1, usableGiB: 10, threads: 8 })
   const { extId } = await aVm(app, cluster)
   await changed(app, extId, 'power-on')

@@ -101,7 +101,7 @@ test('a VM that was cloned seventy times has at most 64 layers, and all are gone
   assert.equal(diskFacts(app.world).all().size, layers - 1)
 })
 
-test('disks that share a layer take their content along when they move, and leave nothing in their former container', async () => {
+test('disks that share a layer keep their content when they move, and leave nothing in their former container', async () => {
   const target = randomUUID()
   const row = { extId: target, containerExtId: target, name: 'target', clusterExtId: cluster.extId }
   await app.store.transaction((store) => store.insert(StorageContainer, { ...row, replicationFactor: 1 } as never))

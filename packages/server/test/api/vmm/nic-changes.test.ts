@@ -121,7 +121,7 @@ function checkMirror(nic: any): void {
 }
 
 for (const powerState of ['OFF', 'ON'])
-  test(`a VM that is ${powerState} gets a NIC with a MAC and an address at once, and gives both back with the NIC`, async () => {
+  test(`a VM that is ${powerState} gets a NIC with a MAC address and an address at once, and releases both with the NIC`, async () => {
     const subnet = await pool()
     const { extId: vm } = await aVm(app, cluster, { disks: [bootDisk(cluster)] })
     if (powerState === 'ON') await changed(app, vm, 'power-on')
@@ -194,7 +194,7 @@ test('a requested address or MAC address that is taken is 409 at once; an addres
   }
 })
 
-test('of two NICs of different VMs that ask for one address at the same time exactly one is made', async () => {
+test('of two VMs that request one address for a NIC concurrently, exactly one succeeds', async () => {
   const subnet = await pool()
   const machines = [await aVm(app, cluster), await aVm(app, cluster)]
   const tasks = []
@@ -210,7 +210,7 @@ test('of two NICs of different VMs that ask for one address at the same time exa
   assert.equal((await Promise.all(machines.map(({ extId }) => nicsOf(extId)))).flat().length, 1)
 })
 
-test('the third NIC on a pool of two addresses fails with a pool message, and leaves no NIC and no MAC', async () => {
+test('the third NIC on a pool of two addresses fails because the pool is exhausted, and leaves no NIC and no MAC address', async () => {
   const subnet = await pool('10.0.0.11')
   const { extId: vm } = await aVm(app, cluster)
   for (const _ of [1, 2]) await aNic(vm, nicOn(subnet))
@@ -223,7 +223,7 @@ test('the third NIC on a pool of two addresses fails with a pool message, and le
   assert.equal(await addressOf(vm, await aNic(vm, nicOn(subnet))), '10.0.0.10')
 })
 
-test('rules of a body are reported together, and a rule between a NIC and its VM or subnet is 400 as well', async () => {
+test('faults of a body are reported together; a fault between a NIC and its VM or subnet is 400 as well', async () => {
   const [managed, unmanaged] = [await pool(), await aSubnet(app, cluster)]
   const { extId: vm } = await aVm(app, cluster, { nics: [nicOn(managed)] })
   const [{ extId: nic }] = await nicsOf(vm)
@@ -292,7 +292,7 @@ test('PUT with only one pair of fields changes both; the MAC address and the add
   assert.equal(addressIn(old), addressIn(before))
 })
 
-test('a client that sends back the NIC as it read it changes nothing', async () => {
+test('a PUT of a NIC as it was read changes nothing', async () => {
   const subnet = await pool()
   const ipv4Config = {
     ipAddress: { value: '10.0.0.40', prefixLength: 24 },
@@ -309,7 +309,7 @@ test('a client that sends back the NIC as it read it changes nothing', async () 
   assert.equal(stored?.networkInfo?.ipv4Info, undefined)
 })
 
-test('PUT changes the addresses: a named one, its secondary ones, none, one of the pools', async () => {
+test('PUT changes the addresses: to a requested one, to secondary ones, to none, or to the next one of the pools', async () => {
   const subnet = await pool()
   const { extId: vm } = await aVm(app, cluster, { nics: [nicOn(subnet)] })
   const [{ extId: nic }] = await nicsOf(vm)
@@ -420,7 +420,7 @@ test('assign-ip replaces the primary address by the requested or the next free o
   await checkInvariants(app)
 })
 
-test('release-ip gives back all addresses of a NIC, which holds none then; a second time it is 409', async () => {
+test('release-ip releases all addresses of a NIC; a second call is 409', async () => {
   const subnet = await pool()
   const ipv4Config = { secondaryIpAddressList: [{ value: '10.0.0.90' }] }
   const { extId: vm } = await aVm(app, cluster, { nics: [nicOn(subnet, { ipv4Config })] })
@@ -433,7 +433,7 @@ test('release-ip gives back all addresses of a NIC, which holds none then; a sec
   assert.equal(await addressOf(vm, nic), '10.0.0.10')
 })
 
-test('a migration keeps the NIC and its MAC address, and moves the rest to the other subnet', async () => {
+test('a migration keeps the NIC and its MAC address, and replaces its subnet and address', async () => {
   const [first, second, unmanaged] = [await pool(), await pool(), await aSubnet(app, cluster)]
   const { extId: vm } = await aVm(app, cluster, { nics: [nicOn(first), nicOn(second)] })
   const [before] = await nicsOf(vm)
@@ -461,7 +461,7 @@ test('a migration keeps the NIC and its MAC address, and moves the rest to the o
   }
 })
 
-test('a migration to a subnet without a free address fails and leaves the NIC, its leases and its machine', async () => {
+test('a migration to a subnet without a free address fails and leaves the NIC, its leases and the hypervisor unchanged', async () => {
   const [from, full] = [await pool(), await pool('10.0.0.10')]
   const { extId: vm } = await aVm(app, cluster, { nics: [nicOn(from), nicOn(full)] })
   const before = await stateOf(vm)
@@ -475,7 +475,7 @@ test('a migration to a subnet without a free address fails and leaves the NIC, i
   assert.deepEqual(await stateOf(vm), before)
 })
 
-test('a task that fails leaves NIC, leases, machine and a new tag, and the request can be sent again', async () => {
+test('a task that fails leaves NIC, leases and hypervisor unchanged with a new ETag, and the request can be repeated', async () => {
   const [subnet, other] = [await pool(), await pool()]
   const { extId: vm } = await aVm(app, cluster, { nics: [asking(subnet, '10.0.0.20')] })
   const [{ extId: nic }] = await nicsOf(vm)
@@ -506,7 +506,7 @@ test('a task that fails leaves NIC, leases, machine and a new tag, and the reque
   for (const [, request] of Object.values(requests)) await succeeded(request())
 })
 
-test('requests that wait for an earlier one fail with the same code when it made them impossible', async () => {
+test('a queued request that an earlier one made impossible fails in its task with the code of an immediate refusal', async () => {
   const subnet = await pool()
   const cases: readonly [string, (vm: string, nic: string) => readonly (() => Promise<CallResult>)[]][] = [
     ['VMM-30106', (vm) => [() => post(vm, asking(subnet, '10.0.0.80')), () => post(vm, asking(subnet, '10.0.0.80'))]],
@@ -528,7 +528,7 @@ test('requests that wait for an earlier one fail with the same code when it made
   await checkInvariants(app)
 })
 
-test('the tag of a NIC is that of its VM; it is required, and an old one is 412', async () => {
+test('a NIC has the ETag of its VM, which is required; a stale one is 412', async () => {
   const subnet = await pool()
   const { extId: vm } = await aVm(app, cluster, { nics: [nicOn(subnet)] })
   const [{ extId: nic }] = await nicsOf(vm)
@@ -578,7 +578,7 @@ test('a VM has at most 64 NICs', async () => {
   assert.deepEqual(refusal(await post(vm, nicOn(subnet))), [422, 'VMM-40004'])
 })
 
-test('a NIC from which the VM boots is not removed', async () => {
+test('a NIC from which the VM boots cannot be removed', async () => {
   const subnet = await pool()
   const macAddress = '02:00:00:00:b0:07'
   const bootDevice = { $objectType: 'vmm.v4.ahv.config.BootDeviceNic', macAddress }
@@ -619,7 +619,7 @@ test('a VM that runs gets no NIC on a subnet whose virtual switch its host lacks
   await changed(app, vm, 'delete')
 })
 
-test('viewers are refused every change with 403 and make no task; network administrators migrate NICs and change nothing else', async () => {
+test('viewers get 403 for every change, without a task; network administrators may migrate NICs and change nothing else', async () => {
   const subnet = await pool()
   const { extId: vm } = await aVm(app, cluster, { nics: [nicOn(subnet)] })
   const [{ extId: nic }] = await nicsOf(vm)
@@ -643,7 +643,7 @@ test('viewers are refused every change with 403 and make no task; network admini
   await succeeded(moving(networker))
 })
 
-test('two NICs of one VM with one MAC address break an invariant', async () => {
+test('two NICs of one VM with one MAC address violate an invariant', async () => {
   const { extId } = await aVm(app, cluster, { nics: [nicOn(await pool()), nicOn(await pool())] })
   const [first, second] = (await app.store.get(Vm, extId))!.nics as any[]
   const twin = { ...second, backingInfo: { ...second.backingInfo, macAddress: first.backingInfo.macAddress } }
@@ -653,7 +653,7 @@ test('two NICs of one VM with one MAC address break an invariant', async () => {
   await app.store.transaction((store) => store.observe(Vm, extId, { nics: [first, second] }))
 })
 
-test('a floating IP ends with the address of its NIC: by a release, a new address, a migration and the removal of the NIC', async () => {
+test('a floating IP loses its association when its NIC loses the address: by a release, a new address, a migration or the removal of the NIC', async () => {
   const demo = await startApp()
   const native = { extId: ids.native, imageExtId: seedId('image/ubuntu-24.04.qcow2') } as NativeCluster
   const web = seedId('subnet/web')

@@ -66,7 +66,7 @@ test('an NVRAM file has the content of its data source', async () => {
   assert.ok(diskFacts(app.world).get(nvram.diskExtId)?.parentExtId, 'the file is a layer over the source')
 })
 
-test('a data source that is not there is 404, a container of another cluster 409, a file above 64 MiB 400', async () => {
+test('an unknown data source is 404, a container of another cluster 409, a file above 64 MiB 400', async () => {
   const gone = { dataSource: { reference: { ...image().dataSource.reference, imageExtId: randomUUID() } } }
   const refused = await postVm(app, cluster, uefi(gone))
   assert.equal(refused.status, 404)
@@ -79,7 +79,7 @@ test('a data source that is not there is 404, a container of another cluster 409
   )
 })
 
-test('an update keeps the NVRAM file that it sends back, and makes another one anew', async () => {
+test('an update that sends the NVRAM file as it was read keeps the file, and another size or container makes a new one', async () => {
   const vm = await aVm(app, cluster, uefi())
   const first = nvramOf(vm)
   assert.equal((await changed(app, vm.extId, { put: { ...vm, description: 'changed' } })).status, 'SUCCEEDED')

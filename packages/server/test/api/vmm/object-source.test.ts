@@ -136,7 +136,7 @@ describe('an image from an object', () => {
     await app.task(await app.call('DELETE', `${images}/${image.extId}`))
   })
 
-  test('takes the time that the rate limit of its cluster gives', async () => {
+  test('is copied no faster than the rate limit of its cluster', async () => {
     const category = await aCategory(app)
     const path = `/clustermgmt/v4.2/config/clusters/${cluster}/$actions/associate-categories`
     await succeeds(app, await post(path, { categories: [category] }))

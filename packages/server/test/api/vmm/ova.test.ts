@@ -246,7 +246,7 @@ test('a server with a login, and one without a trusted certificate, are read wit
   await anOva(app, asking({ shouldAllowInsecureUrl: true }))
 })
 
-test('an OVA from a URL shows what its descriptor says, and its file is the one that the URL has', async () => {
+test('an OVA from a URL shows the contents of its descriptor, and its file is the file at the URL', async () => {
   const ova = await anOva(app, ofUrl(url, cluster.extId))
   assert.equal(ova.parentVm, 'appliance')
   assert.equal(ova.diskFormat, 'VMDK')
@@ -268,7 +268,7 @@ test('a wrong checksum fails the task, which names both digests and leaves no by
   assert.match(error.message, new RegExp(`expected ${checksum.hexDigest}, found [0-9a-f]{64}`))
 })
 
-test('sources without locations, with a checksum that cannot be known, with another cluster or from a bucket are refused', async () => {
+test('a source without locations, with a checksum for a VM, on a cluster without the VM, or from a bucket is refused', async () => {
   const source = await aSource()
   const fault = async (body: object): Promise<[number, string | undefined]> => {
     const { status, errors } = await postOva(app, body)
@@ -383,7 +383,7 @@ test('a deployment is refused for an unknown OVA, a cluster without the file, an
   assert.equal((await deployOva(app, ova.extId, cluster.extId, { nics: [], cdRoms: [drive] })).status, 501)
 })
 
-test('a deployment that waits for the deletion of its OVA fails and leaves no VM', async () => {
+test('a deployment that is queued behind the deletion of its OVA fails and leaves no VM', async () => {
   const source = await aSource()
   const ova = await anOva(app, ofVm(source.extId))
   const disks = [...diskFacts(app.world).all().keys()]

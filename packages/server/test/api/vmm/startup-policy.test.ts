@@ -218,7 +218,7 @@ test('a category counts its startup policies, and cannot be deleted while one na
   assert.equal((await app.call('DELETE', category)).status, 204)
 })
 
-test('viewers read policies, conflicts and states; only administrators of VMs change; one policy too many is 422', async (t) => {
+test('viewers read policies, conflicts and states, and only administrators of VMs change them; a policy beyond the limit is 422', async (t) => {
   const [a, b] = (await categories(2)) as [string, string]
   const path = await made(app, startupPolicies, startupBody([[a], [b]]))
   const viewer = await aUser(app, ['Virtual Machine Viewer'])

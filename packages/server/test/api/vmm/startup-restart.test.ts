@@ -119,7 +119,7 @@ test('a boot condition waits for the guest, or for its time-out if the guest han
   await back(host)
 })
 
-test('a dependee that is OFF, or that fits nowhere, is not waited for', async () => {
+test('VMs do not wait for a dependee that is OFF or fits on no host', async () => {
   const cluster = await aNativeCluster(app, { usableGiB: 20 })
   const { dependee, dependent, host } = await pair(cluster, { delayDurationSecs: 600 })
   await changed(app, dependee.extId, 'power-off')
@@ -196,7 +196,7 @@ test('a waiting VM starts when its policy is deleted; user power operations igno
   assert.equal((await changed(app, dependent.extId, 'power-on')).status, 'SUCCEEDED')
 })
 
-test('a waiting VM whose host is lost again restarts elsewhere, in its turn', async () => {
+test('a waiting VM whose host fails again restarts elsewhere, in the order of its policy', async () => {
   const cluster = await aNativeCluster(app)
   const { dependee, dependent, host } = await pair(cluster, { delayDurationSecs: 300 })
   await fail(host)

@@ -79,7 +79,7 @@ describe('data points of a VM', () => {
     }
   })
 
-  test('a point has the same values in every window that contains it', async () => {
+  test('a point has the same values in every time span that contains it', async () => {
     const [one, two] = [await pointsOf(`/${web}`, during(7200)), await pointsOf(`/${web}`, during(7200))]
     assert.deepEqual(one, two)
     assert.deepEqual(await pointsOf(`/${web}`, during(3600)), one.slice(120))

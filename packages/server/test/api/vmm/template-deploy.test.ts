@@ -88,7 +88,7 @@ test('a deployment of three VMs has three subtasks, and its task names the templ
   await checkInvariants(app)
 })
 
-test('overrides count from "0"; other keys, and values that do not fit, are refused with their paths', async () => {
+test('keys of overrides start at "0"; other keys, and values that do not fit, are refused with their paths', async () => {
   const template = await aTemplate(app, (await aSource()).extId)
   const refused = async (overrideVmConfigMap: object) => {
     const { status, errors } = await deploy(template.extId, { numberOfVms: 3, overrideVmConfigMap })
@@ -123,7 +123,7 @@ test('a deployment names its version; unknown clusters, versions and counts are 
   assert.equal((await deploy(unknown)).status, 404)
 })
 
-test('deployed VMs live on when their template is deleted, and the last of them frees its disks', async () => {
+test('deployed VMs keep their disks when their template is deleted, and the last of them frees the disks', async () => {
   const before = await counted()
   const source = await aSource()
   const template = await aTemplate(app, source.extId)
@@ -156,7 +156,7 @@ test('a deployment on another cluster copies the disks there once', async () => 
   await checkInvariants(app)
 })
 
-test('of a deployment whose pool is too small, the VMs that are made stay and the task names both', async () => {
+test('when the pool is too small for a deployment, the created VMs stay and the task names both', async () => {
   const narrow = await aSubnet(app, cluster, ['10.0.0.20', '10.0.0.22'])
   const source = await aSource({ nics: [nicOn(narrow)] })
   const template = await aTemplate(app, source.extId)
@@ -183,7 +183,7 @@ test('a deployment that the hypervisor refuses leaves no VM, disk or MAC address
   assert.deepEqual(await counted(), before)
 })
 
-test('a deployment after the deletion of a category leaves it out, and one after that of a subnet fails', async () => {
+test('a deployment leaves out a category that was deleted, and fails if a subnet was deleted', async () => {
   const own = await aSubnet(app, cluster, ['10.0.0.20', '10.0.0.25'])
   const extId = crypto.randomUUID()
   await app.store.transaction((store) =>
@@ -261,7 +261,7 @@ test('making, deploying and deleting a template ten times leaves nothing behind'
   assert.deepEqual(await counted(), before)
 })
 
-test('a cancelled deployment keeps the VMs that were begun, and begins no other', async () => {
+test('a cancelled deployment finishes the VMs in progress, and starts no other', async () => {
   const own = await startApp({ config: { seed: 'empty', durations: 'natural', clock: 1 } })
   try {
     const place = await aNativeCluster(own)
@@ -282,7 +282,7 @@ test('a cancelled deployment keeps the VMs that were begun, and begins no other'
   }
 })
 
-test('a deployment that is interrupted by a stop goes on at the next start, and makes each VM once', async () => {
+test('a deployment that a stop of the service interrupts resumes at the next start, and creates each VM once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-deployment-'))
   const config = { seed: 'empty', durations: 'natural', clock: 1 } as const
   try {

@@ -76,7 +76,7 @@ test('a guest update makes a temporary VM that is OFF; a second one, and a delet
   await succeeded(app, remove(app, `${templates}/${extId}`))
 })
 
-test('of two guest updates that are sent together, one is admitted', async () => {
+test('of two concurrent guest updates one is accepted', async () => {
   const extId = await aGolden()
   const answers = [await initiate(extId), await initiate(extId)]
   assert.deepEqual(answers.map(({ status }) => status).sort(), [202, 409])
@@ -147,7 +147,7 @@ test('cancelling removes the VM and all that it held; without an open update it 
   await checkInvariants(app)
 })
 
-test('a guest update that the hypervisor refuses is not open, and leaves nothing', async () => {
+test('a guest update that the hypervisor refuses is not left open, and leaves nothing', async () => {
   const extId = await aGolden()
   const before = await counted()
   const final = { error: 'CONFLICT', arguments: { fault: 'The machine type is not known.' } }
@@ -159,7 +159,7 @@ test('a guest update that the hypervisor refuses is not open, and leaves nothing
   await opened(extId)
 })
 
-test('a failed completion leaves the update open and its VM there', async () => {
+test('a failed completion leaves the update open and its VM unchanged', async () => {
   const extId = await aGolden()
   const vmExtId = await opened(extId)
   const before = await counted()

@@ -57,7 +57,7 @@ describe('template placement policies', () => {
     assert.equal((await app.call('DELETE', category)).status, 204)
   })
 
-  test('HARD, an empty filter, an unknown category, a name in use and one too many are refused', async () => {
+  test('HARD, an empty filter, an unknown category, a name in use and a policy beyond the limit are refused', async () => {
     const category = await aCategory(app)
     const body = templatePlacementBody(category, category)
     const path = pathOf(await made(app, templatePlacementPolicies, body))
@@ -80,7 +80,7 @@ describe('template placement policies', () => {
     for (const each of [path, ...others.map(pathOf)]) await remove(each)
   })
 
-  test('a name that another policy takes while a change is queued is refused by the change', async () => {
+  test('a queued change fails when another policy has taken its name', async () => {
     const category = await aCategory(app)
     const path = pathOf(await made(app, templatePlacementPolicies, templatePlacementBody(category, category)))
     const name = `taken-${randomUUID()}`
@@ -109,7 +109,7 @@ describe('template placement policies', () => {
     await remove(path)
   })
 
-  test('a Virtual Machine Operator reads policies, and is refused every change with 403', async () => {
+  test('a Virtual Machine Operator reads policies, and gets 403 for every change', async () => {
     const category = await aCategory(app)
     const path = pathOf(await made(app, templatePlacementPolicies, templatePlacementBody(category, category)))
     const as = await aUser(app, ['Virtual Machine Operator'])

@@ -94,7 +94,7 @@ test('every version of a template is copied to the clusters of a policy within 5
   assert.equal(await app.store.get(TemplateVersion, second), undefined)
 })
 
-test('a template that gets a category, a new version, and a changed policy are followed', async () => {
+test('the placement follows a new category of a template, a new version, and a change of the policy', async () => {
   const [category, ofCluster] = [await aCategory(app), await aClusterCategory(ids.cloud)]
   const path = await aPolicy(category, ofCluster)
   const { extId, templateVersionSpec: first } = await aTemplate(app, source)

@@ -90,7 +90,7 @@ test('a profile that a version names cannot be deleted until the template is gon
   assert.equal((await app.task(await remove(app, `${profiles}/${profile}`))).status, 'SUCCEEDED')
 })
 
-test('a deployment may name another profile, replace settings of that of the version, or send texts instead', async () => {
+test('a deployment may name another profile, replace settings of the profile of the version, or send texts instead', async () => {
   const [profile, other] = [
     await aProfile(app),
     await aProfile(app, answerFile('<a><ComputerName>file</ComputerName></a>')),
@@ -106,7 +106,7 @@ test('a deployment may name another profile, replace settings of that of the ver
   assert.deepEqual([texts.vmGuestCustomizationStatus, await settings(texts.extId)], ['PENDING', undefined])
 })
 
-test('a version of a version keeps its profile and override, and stores passwords sealed', async () => {
+test('a version made from another version keeps its profile and override, and passwords are stored sealed', async () => {
   const profile = await aProfile(app, withParameters({ generalSettings: { computerName: of('UseVmName') } }))
   const { extId, templateVersionSpec } = await aTemplate(app, source)
   const override = parameters({

@@ -95,7 +95,7 @@ test('a template shows its first version as the active one, with the configurati
   ])
 })
 
-test('the version of a template outlives its VM, and its bytes are free when the template is deleted', async () => {
+test('the version of a template outlives its VM, and its bytes are released when the template is deleted', async () => {
   const disks = [...diskFacts(app.world).all().keys()]
   const before = await logicalBytes()
   const source = await aSource()
@@ -152,7 +152,7 @@ test('an added version becomes the active one, publishing the old one flips it, 
   await checkInvariants(app)
 })
 
-test('a version that is added as inactive leaves the active one', async () => {
+test('a new version that is not to be active does not replace the active one', async () => {
   const source = await aSource()
   const template = await aTemplate(app, source.extId)
   const other = await addedVersion(app, template.extId, source.extId, {
@@ -242,7 +242,7 @@ test('volume groups of the VM are not captured, and the task warns of them', asy
   assert.equal(vmSpec.disks.length, 1)
 })
 
-test('a template takes at most so many versions, and the manager so many templates', async () => {
+test('the number of versions of a template and of templates is limited', async () => {
   const source = await aSource()
   const template = await aTemplate(app, source.extId)
   for (const versionName of ['2', '3', '4']) await addedVersion(app, template.extId, source.extId, { versionName })
@@ -285,7 +285,7 @@ test('a storage container that holds a version cannot be deleted', async () => {
   assert.ok(template)
 })
 
-test('a creation and a deletion of its VM that are sent together both succeed', async () => {
+test('a creation from a VM and a concurrent deletion of the VM both succeed', async () => {
   const source = await aSource()
   const started = await postTemplate(app, { templateVersionSpec: fromVm(source.extId) })
   const removal = changed(app, source.extId, 'delete')
@@ -293,7 +293,7 @@ test('a creation and a deletion of its VM that are sent together both succeed', 
   assert.equal((await removal).status, 'SUCCEEDED')
 })
 
-test('of a deletion and an update that are sent together, the later one fails and leaves nothing', async () => {
+test('of a concurrent deletion and update, the later one fails and leaves nothing', async () => {
   const source = await aSource()
   const template = await aTemplate(app, source.extId)
   const count = await app.store.count(TemplateVersion)

@@ -85,7 +85,7 @@ test('an SR-IOV NIC shows the newer fields only, takes a function at power-on an
   await removedVm(extId)
 })
 
-test('VMs race for the last functions of a host: no more run than it has, and the others say why not', async () => {
+test('VMs compete for the last functions of a host: each function serves one VM, and the other VMs fail with the reason', async () => {
   const machines = []
   for (let index = 0; index < 4; index++) machines.push(await withFunctions(`racer-${index}`, 5))
   const tasks = await Promise.all(machines.map(({ extId }) => changed(app, extId, 'power-on')))
@@ -99,7 +99,7 @@ test('VMs race for the last functions of a host: no more run than it has, and th
   assert.ok((await app.store.find(HostAllocation)).every(({ virtualFunctions }) => virtualFunctions === undefined))
 })
 
-test('such NICs are created and deleted while the VM is OFF only, and a copy of the VM has its own', async () => {
+test('NICs with a virtual function are created and deleted only while the VM is OFF, and a copy of the VM has its own', async () => {
   const { extId } = await withFunctions('cold')
   const create = async () => app.call('POST', `${vms}/${extId}/nics`, { body: sriov(), ...(await ofVm(extId)) })
   const added = await app.task(await create())
@@ -165,7 +165,7 @@ test('a profile that VMs use is not deleted; wrong NICs are refused with their p
   assert.equal((await app.task(await app.call('DELETE', `${profiles}/${offload}`))).status, 'SUCCEEDED')
 })
 
-test('a host NIC without a link gives no function; a VM that has one grows on its host meanwhile', async () => {
+test('a host NIC without a link provides no function, and a VM that has one already can still grow on its host', async () => {
   const [running, waiting] = [await withFunctions('steady'), await withFunctions('waiting')]
   await changed(app, running.extId, 'power-on')
   await setFault(app, hostA, { lostUplinks: ['eth5'] })
@@ -180,7 +180,7 @@ test('a host NIC without a link gives no function; a VM that has one grows on it
   for (const { extId } of [running, waiting]) await removedVm(extId)
 })
 
-test('a host NIC that goes between placement and start fails the power-on, which gives the function back', async () => {
+test('a power-on whose host NIC is lost between placement and start fails, and releases the function', async () => {
   const { extId } = await withFunctions('late')
   const nics = hostNicFacts(app.world)
   const fact = nics.get(hostA)!
@@ -268,7 +268,7 @@ test('templates and recovery points keep virtual functions, and show the newer f
   for (const one of [extId, restored.extId]) await removedVm(one)
 })
 
-test('a revert and a restore leave a NIC out whose NIC profile was deleted', async () => {
+test('a revert and a restore leave out a NIC whose NIC profile was deleted', async () => {
   const made = await app.task(
     await app.call('POST', profiles, {
       body: { name: 'brief', nicFamily: '15b3:1017', capabilityConfig: { capabilityType: 'SRIOV' } },
@@ -304,7 +304,7 @@ test('a revert and a restore leave a NIC out whose NIC profile was deleted', asy
   for (const one of [extId, later.extId]) await removedVm(one)
 })
 
-test('a VM with a virtual function moves to another cluster while it is OFF only, and starts where a host has one', async () => {
+test('a VM with a virtual function moves to another cluster only while it is OFF, and starts where a host has one', async () => {
   const target = await aNativeCluster(app)
   const { extId } = await aVm(app, cluster, { name: 'mover', disks: [bootDisk(cluster)], nics: [sriov()] })
   const migrated = (isLiveMigration: boolean) =>

@@ -193,7 +193,7 @@ test('a customisation in the body is staged; one that is staged on the source is
   assert.equal(staged.guestCustomization, undefined)
 })
 
-test('the tag of the source changes when the clone is admitted and when it ends', async () => {
+test('the ETag of the source changes when the clone is accepted and when it ends', async () => {
   const source = await aVm(app, cluster)
   const first = await tagOf(app, source.extId)
   const started = await act(app, source.extId, 'clone', {})
@@ -285,7 +285,7 @@ test('a deletion of the source waits for the clone', async () => {
   assert.equal((await app.task(removal)).status, 'SUCCEEDED')
 })
 
-test('a clone that waits for a revert or an update of its source is a clone of the changed source', async () => {
+test('a clone that is queued behind a revert or an update of its source has the changed configuration', async () => {
   const source = await aVm(app, cluster, { memorySizeBytes: GiB, disks: [emptyDisk(GiB)], nics: [nicOn(subnet)] })
   const points = '/vmm/v4.2/ahv/config/vm-recovery-points'
   const made = await app.task(await app.call('POST', points, { body: { vmExtId: source.extId } }))
@@ -315,7 +315,7 @@ test('a clone that waits for a revert or an update of its source is a clone of t
   await checkInvariants(app)
 })
 
-test('a clone that waits for the deletion of its source fails with 404 and leaves nothing', async () => {
+test('a clone that is queued behind the deletion of its source fails with 404 and leaves nothing', async () => {
   const source = await aVm(app, cluster, { disks: [emptyDisk(GiB)], nics: [nicOn(subnet)] })
   const leases = await app.store.count(MacLease)
   let open = (): void => undefined

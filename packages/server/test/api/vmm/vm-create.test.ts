@@ -219,7 +219,7 @@ test('a category that is sent twice is one association, and a creation that fail
   assert.equal(await count(), 0)
 })
 
-test('a body may not name an internal category, whoever sends it', async () => {
+test('an internal category in a body is refused for every caller', async () => {
   const extId = randomUUID()
   await app.store.transaction((store) =>
     store.insert(Category, { extId, key: 'Hidden', value: 'x', type: 'INTERNAL' } as never),
@@ -285,7 +285,7 @@ test('an unknown VM and an unknown reference get errors of one form, with type, 
   }
 })
 
-test('UEFI without an order boots as legacy does: CD-ROM, disk, network', async () => {
+test('UEFI without a boot order uses the order of legacy boot: CD-ROM, disk, network', async () => {
   const vm = await aVm(app, cluster, { bootConfig: { $objectType: 'vmm.v4.ahv.config.UefiBoot' } })
   assert.deepEqual(vm.bootConfig.bootOrder, ['CDROM', 'DISK', 'NETWORK'])
   assert.deepEqual([vm.bootConfig.isSecureBootEnabled, vm.machineType], [false, 'PC'])
@@ -334,7 +334,7 @@ test('the list of VMs filters by fields of disks and NICs, in either pair of fie
   }
 })
 
-test('a staged customisation is shown as PENDING, and its script nowhere', async () => {
+test('a staged customisation is shown as PENDING, and its script is never shown', async () => {
   const secret = Buffer.from('password: hunter2-hunter2').toString('base64')
   const cloudInit = {
     $objectType: 'vmm.v4.ahv.config.CloudInit',

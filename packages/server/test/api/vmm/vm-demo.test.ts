@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { seedId } from '../../../src/core/ids/named-id.ts'
-import { type Address, holds, parseAddress, prefixOf } from '../../../src/core/ip-address.ts'
+import { type Address, isInRange, parseAddress, prefixOf } from '../../../src/core/ip-address.ts'
 import { HostAllocation } from '../../../src/domains/scheduling/host-allocation.ts'
 import { MacLease } from '../../../src/domains/virtual-machines/mac-lease.ts'
 import { powerHistory } from '../../../src/domains/virtual-machines/power-journal.ts'
@@ -116,7 +116,7 @@ test('a NIC on the managed subnet vlan-100-app is assigned an address at once, l
   const { value } = (await readVm(app, extId)).nics[0].networkInfo.ipv4Config.ipAddress
   const { ip, prefixLength } = subnet.ipConfig[0].ipv4.ipSubnet
   const inside = prefixOf(parseAddress('IPV4', ip.value) as Address, prefixLength)
-  assert.ok(holds(inside, (parseAddress('IPV4', value) as Address).value), value)
+  assert.ok(isInRange(inside, (parseAddress('IPV4', value) as Address).value), value)
   assert.equal(await assigned(), before + 1)
   await app.clock.advance(1000)
   const [{ networkInfo }] = (await readVm(app, extId)).nics

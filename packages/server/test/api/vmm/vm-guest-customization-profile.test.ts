@@ -109,7 +109,7 @@ test('settings that Windows cannot have are refused with their paths', async () 
   await faulty({ workgroupOrDomainInfo: of('DomainSettings', { credentials }) }, /credentials\/password/)
 })
 
-test('an answer file is well-formed XML of at most 32,000 characters; its text is never in a fault', async () => {
+test('an answer file is well-formed XML of at most 32,000 characters, and errors never quote it', async () => {
   const broken = await post(profileBody(answerFile('<unattend>S3.infile')))
   assert.deepEqual(pathsOf(broken), ['config/customization/unattendXml'])
   assert.ok(!JSON.stringify(broken.errors).includes('S3.infile'))
@@ -200,7 +200,7 @@ test('an override replaces, drops or keeps each setting of the profile', async (
   assert.equal(await learned(vm.extId), '10.0.0.77')
 })
 
-test('a computer name that follows from the name of the VM must fit Windows', async () => {
+test('a computer name that is derived from the name of the VM must be valid for Windows', async () => {
   const extId = await aProfile(app)
   const source = (await aVmWithNic()).extId
   const refused = await act(app, source, 'clone', { name: 'a name with blanks', ...withProfile(extId) })

@@ -80,7 +80,7 @@ test('a running VM moves to the named host; its id, addresses, boot time and gue
   await checkInvariants(app)
 })
 
-test('a VM that is OFF, bound to its host, or there already is refused, and so are hosts that it cannot enter', async () => {
+test('a VM that is OFF, bound to its host, or on the target already is refused, and so are hosts that it cannot enter', async () => {
   const off = await aVm(app, cluster)
   assert.equal((await to(off.extId, cluster.hostExtIds[0])).errors[0]?.code, 'VMM-30100')
   const vm = await running()
@@ -129,7 +129,7 @@ test('a migration that fails leaves the VM on its host with one reservation, and
   await checkInvariants(app)
 })
 
-test('a migration that is cancelled at half its way leaves the VM on its host, and gives the memory back', async () => {
+test('a migration that is cancelled halfway leaves the VM on its host, and releases the memory on the target', async () => {
   const vm = await runningSlowly({ memorySizeBytes: 24 * GiB })
   const started = await to(vm.extId, otherThan(vm, slowCluster), natural)
   await reached(natural, started, 50)

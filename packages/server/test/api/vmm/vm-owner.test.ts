@@ -57,7 +57,7 @@ test('categories keep their order; those that the VM does not have are skipped o
   assert.equal((await readVm(app, extId)).categories, undefined)
 })
 
-test('unknown categories are refused together, internal ones like unknown ones, none and too many by the body', async () => {
+test('unknown and internal categories are refused together with 404, missing lists and ids with 400', async () => {
   const { extId } = await aVm(app, cluster)
   const missing = [randomUUID(), await aCategory('INTERNAL')]
   const { status, errors } = await act(app, extId, 'associate-categories', references(missing))

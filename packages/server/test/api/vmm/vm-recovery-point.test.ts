@@ -182,7 +182,7 @@ test('points outlive their VM and restore it; an expired one is deleted within a
   assert.equal((await changed(app, again.extId, 'power-on')).status, 'SUCCEEDED')
 })
 
-test('a restored VM is new: ids, MAC address and address; it has no categories but those of the override', async () => {
+test('a restored VM has new ids, a new MAC address and a new address, and only the categories of the override', async () => {
   const { data } = await app.call('POST', '/platform/v4.3/config/categories', { body: { key: 'Again', value: 'yes' } })
   const categories = [{ extId: data.extId }]
   const vm = await aVm(app, cluster, { disks: [bootDisk(cluster)], nics: [nicOn(subnet)], categories })
@@ -337,7 +337,7 @@ test('points before and after a revert form a tree: each can be reverted to, and
   await checkInvariants(app)
 })
 
-test('a deletion that a crash interrupted between two layers goes on with the layer below when it is repeated', async () => {
+test('a deletion that a crash interrupted between two layers continues with the layer below when it is repeated', async () => {
   const facts = diskFacts(app.world)
   const { hypervisor } = app.drivers
   const size = { containerExtId: cluster.containerExtId, sizeBytes: GiB }
@@ -357,7 +357,7 @@ test('a deletion that a crash interrupted between two layers goes on with the la
   assert.equal(facts.get(kept), undefined)
 })
 
-test('a MAC address and an address that others took meanwhile are replaced with warnings', async () => {
+test('a revert replaces a MAC address and an address that other VMs have taken, with warnings', async () => {
   const vm = await aVm(app, cluster, { nics: [nicOn(subnet)] })
   const point = await aPoint(vm.extId)
   await changed(app, vm.extId, 'delete')
@@ -432,7 +432,7 @@ test('the tools of a restored guest set the static addresses of the request; wit
   )
 })
 
-test('an operator, who sees no recovery points, is not told the name of the point of another VM', async () => {
+test('the refusal for an operator, who cannot view recovery points, does not name the point of another VM', async () => {
   const [vm, other] = [await aVm(app, cluster), await aVm(app, cluster)]
   const point = await aPoint(other.extId, { name: 'before the merger' })
   const as = await aUser(app, ['Virtual Machine Operator'])
@@ -482,7 +482,7 @@ test('a point that a restore reads cannot be deleted; its storage container cann
   assert.equal((await remove(point.extId)).status, 'SUCCEEDED')
 })
 
-test('a restore and a revert that wait for the deletion of their recovery point fail with 404', async () => {
+test('a restore and a revert that are queued behind the deletion of their recovery point fail with 404', async () => {
   const vm = await aVm(app, cluster, { disks: [emptyDisk()] })
   for (const begin of [
     (extId: string) => app.call('POST', `${points}/${extId}/$actions/restore`, { body: {} }),

@@ -78,7 +78,7 @@ async function aCreator(): Promise<string> {
 const macOf = (vm: any): string => vm.nics[0].backingInfo.macAddress
 const addressOf = (vm: any): string => vm.nics[0].networkInfo.ipv4Config.ipAddress.value
 
-test('a VM made like another one has its configuration and disks, and every field that the request sets', async () => {
+test('a VM made from another VM has its configuration and disks, and every field that the request sets', async () => {
   const source = await aVm(app, cluster, {
     name: 'original',
     description: 'copied',
@@ -220,7 +220,7 @@ async function oneAfterTheOther(first: () => Promise<CallResult>, second: () => 
   return app.task(started[1])
 }
 
-test('a copy that waits for the deletion of its source fails with 404', async () => {
+test('a copy that is queued behind the deletion of its source fails with 404', async () => {
   const source = await aVm(app, cluster, { disks: [emptyDisk()] })
   const point = await aPoint(source.extId)
   for (const task of [
@@ -322,7 +322,7 @@ test('a disk of a recovery point is 404 unless both ids belong together and the 
   assert.equal((await app.call('POST', `${vms}/${elsewhere.extId}/disks`, sent)).status, 409)
 })
 
-test('a recovery point cannot be deleted while a disk is made from it; a disk that waits for its deletion fails', async () => {
+test('a recovery point cannot be deleted while a disk is created from it, and a disk creation queued behind its deletion fails', async () => {
   const source = await aVm(app, cluster, { disks: [emptyDisk()] })
   const vm = await aVm(app, cluster)
   const point = await aPoint(source.extId)

@@ -111,7 +111,7 @@ test('a client that disconnects has no session until it connects again', async (
   const { group, clientId, name } = await attached({})
   await app.clock.advance(minute)
   const event = await happen(app, { type: 'STORAGE_CLIENT_DISCONNECTS', client: name })
-  assert.deepEqual(event.effects, [`The client ${name} is gone, and 1 session with it.`])
+  assert.deepEqual(event.effects, [`The client ${name} was removed, and 1 session with it.`])
   assert.deepEqual(sessionsOf(group.extId), [])
   assert.deepEqual((await happen(app, { type: 'STORAGE_CLIENT_DISCONNECTS', client: clientId })).effects, [])
   await happen(app, { type: 'STORAGE_CLIENT_CONNECTS', client: name })

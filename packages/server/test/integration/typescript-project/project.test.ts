@@ -51,7 +51,7 @@ test('makes a category and a VM, switches it on, and moves the clock', async () 
   assert.ok((await control.listCalls()).data.length > 0)
 })
 
-test('a client of its own takes the global fetch, and refusals are errors with a status', async () => {
+test('a client that the project creates uses the global fetch, and refusals are errors with a status', async () => {
   await using hyperplane = await startHyperplane({ seed: 'empty' })
   const own = createClient({ url: hyperplane.url, username: 'admin', password: hyperplane.adminPassword, fetch })
   const path = { extId: 'e8a1a7a4-43a7-4b19-9a0c-0f3e5c5f5d11' }

@@ -6,7 +6,7 @@ import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { derivedId, seedId } from '../../../src/core/ids/named-id.ts'
-import { diskOf } from '../../../src/domains/networking/gateway/appliance.ts'
+import { applianceDiskId } from '../../../src/domains/networking/gateway/appliance.ts'
 import { filesOf, firmwareFilesOf } from '../../../src/domains/virtual-machines/entity.ts'
 import { type Asked, completed, tagged } from '../../restart/asked.ts'
 import * as walk from '../../restart/walks/request-parts.ts'
@@ -482,7 +482,7 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
       ...(await all(TemplateVersion)).flatMap(({ copies = [] }) => copies.map((copy: any) => copy.diskExtId)),
       ...(await managerNodes()).map((node) => derivedId('manager disk', node)),
       ...(await all(Gateway)).map(({ vmReference, installedSoftwareVersion }) =>
-        diskOf(vmReference, installedSoftwareVersion),
+        applianceDiskId(vmReference, installedSoftwareVersion),
       ),
       ...(await all(VmRecoveryPoint)).flatMap(({ diskRecoveryPoints = [], driveRecoveryPoints = [] }) =>
         [...diskRecoveryPoints, ...driveRecoveryPoints].map(({ diskRecoveryPointExtId }) => diskRecoveryPointExtId),

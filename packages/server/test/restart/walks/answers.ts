@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { contract } from '@hyperplane/contract'
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { formatAddress } from '../../../src/core/ip-address.ts'
-import { addressOf } from '../../../src/domains/addressing/leases.ts'
+import { addressOfLease } from '../../../src/domains/addressing/leases.ts'
 import { storeTables } from '../../../src/domains/tables.ts'
 import { walkEntities } from '../../kinds/collected.ts'
 import { differences } from '../../support/invariants.ts'
@@ -90,7 +90,7 @@ async function leasesAreShown(app: TestApp): Promise<string[]> {
   const leases = (await app.store.find(AddressLease)).filter(({ kind = '' }) => kind.startsWith('ASSIGNED'))
   const ofNics = leases.filter(({ holderExtId }) => nics.some(({ extId }) => extId === holderExtId))
   const leased = ofNics.map(
-    (lease) => `${formatAddress(addressOf(lease))} of ${lease.subnetExtId} for ${lease.holderExtId}`,
+    (lease) => `${formatAddress(addressOfLease(lease))} of ${lease.subnetExtId} for ${lease.holderExtId}`,
   )
   const twice = new Set(leases.map(({ subnetExtId, family, address }) => `${subnetExtId} ${family} ${address}`))
   return [...differences(leased, shown), ...(twice.size === leases.length ? [] : ['an address is leased twice'])]

@@ -24,7 +24,7 @@ export const longestWaitMilliseconds = 60_000
 /** Real time between two looks at the world clock. A timer of that clock would itself be an event of the world. */
 const pollMilliseconds = 20
 const shownMatching = 10
-const shownNear = 5
+const maximumNearMisses = 5
 
 export async function evaluateAssertion({ journal, clock, real }: AssertionContext, asserted: CallAssertion) {
   const { filter, withinMilliseconds } = asserted
@@ -79,7 +79,7 @@ const minimumCount = ({ atLeast }: Pick<CallAssertion, 'atLeast'>): number => at
 
 async function nearest(journal: AssertionContext['journal'], filter: TypedFilter | undefined) {
   const terms = filter === undefined ? [] : filter.kind === 'and' ? filter.terms : [filter]
-  const documents = await journal.near(terms, shownNear)
+  const documents = await journal.near(terms, maximumNearMisses)
   return documents.map((document) => {
     const call = JSON.parse(document)
     const unmet = terms.filter((term) => evaluateFilter(term, call) !== true)

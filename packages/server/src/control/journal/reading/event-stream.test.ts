@@ -106,7 +106,7 @@ test('a stream without calls sends heartbeats', async (t) => {
   await stream.end()
 })
 
-test('a client with a number from before a reset gets the event anew', async (t) => {
+test('a client with a number from before a reset gets the event again', async (t) => {
   const { read, write } = aJournal(t)
   write(1)
   const stream = read({ after: 40 })

@@ -77,8 +77,8 @@ const searched = new WeakMap<Uint8Array, boolean>()
  */
 export function holdsSecretDetails(operation: Operation | undefined, body: string, bytes?: Uint8Array): boolean {
   if (operation?.resource !== Task) return false
-  const known = bytes && searched.get(bytes)
-  if (known !== undefined) return known
+  const cached = bytes && searched.get(bytes)
+  if (cached !== undefined) return cached
   const isFound = secretDetails.some((name) => body.includes(JSON.stringify(name)))
   if (bytes !== undefined) searched.set(bytes, isFound)
   return isFound

@@ -13,7 +13,7 @@ import { requireUnreserved, reserveNodes } from '../topology/reservations.ts'
 import { checkExpansion, expandCluster } from './expand.ts'
 import { expansionFaults, expansionOf } from './expansion.ts'
 import { joinNode } from './join-node.ts'
-import { idsOf } from './join-nodes.ts'
+import { nodeIdsOf } from './join-nodes.ts'
 import { checkNodeRemoval, removeNodes } from './remove.ts'
 
 export const clusterExpansion = implement(
@@ -24,7 +24,7 @@ export const clusterExpansion = implement(
       requireNodeCluster(ctx, cluster, 'Expand Cluster')
       const discovered = ctx.drivers.hardware.unconfiguredNodes(Number.POSITIVE_INFINITY)
       const expansion = await expansionOf(ctx, cluster, body, discovered)
-      const nodeUuids = idsOf(expansion.nodes)
+      const nodeUuids = nodeIdsOf(expansion.nodes)
       await requireIdleTopology(ctx.store, cluster)
       await requireUnreserved(ctx.store, nodeUuids)
       const definition = body.shouldSkipAddNode === true ? checkExpansion : expandCluster

@@ -1,15 +1,15 @@
 /** All nodes join, or none. Source: behaviour clustermgmt.md 1.3 (Expand), 1.1 (task shape). */
 import { defineTask, type RecordContext } from '../../context.ts'
 import { insertHosts, type NewHost } from '../topology/membership.ts'
-import { releaseNodes } from '../topology/reservations.ts'
+import { releaseNodesOfTask } from '../topology/reservations.ts'
 import { type ExpansionPlan, planExpansion } from './checks.ts'
 import type { Expansion } from './expansion.ts'
-import { admitAll, joinAll, newHostsOf, poolDrives, takeAllBack, unpoolDrives } from './join-nodes.ts'
+import { admitAll, joinAll, newHostsOf, poolDrives, undoJoins, unpoolDrives } from './join-nodes.ts'
 
 const preChecks = 'pre-checks'
 const checkSeconds = [10, 25] as const
 
-const release = ({ store, taskExtId }: RecordContext): Promise<void> => releaseNodes(store, taskExtId)
+const release = ({ store, taskExtId }: RecordContext): Promise<void> => releaseNodesOfTask(store, taskExtId)
 
 /** For `shouldSkipAddNode`. */
 export const checkExpansion = defineTask<Expansion>({
@@ -30,7 +30,7 @@ export const expandCluster = defineTask<Expansion>({
       progress: 75,
       run: (ctx, { clusterExtId, nodes }) =>
         joinAll(ctx, clusterExtId, nodes, ctx.outputs[preChecks] as ExpansionPlan, [10, 75]),
-      undo: (ctx, { nodes }) => takeAllBack(ctx, nodes),
+      undo: (ctx, { nodes }) => undoJoins(ctx, nodes),
     },
     {
       name: 'add disks to the pool',

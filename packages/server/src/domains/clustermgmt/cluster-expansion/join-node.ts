@@ -40,7 +40,9 @@ export const joinNode = defineTask<Joining>({
           const row = await store.get(VirtualSwitch, own.switchExtId)
           const [cluster] = row?.clusters ?? []
           if (row === undefined || cluster === undefined)
-            throw new ApiError('CONFLICT', { fault: `The virtual switch ${own.switchExtId} was deleted meanwhile.` })
+            throw new ApiError('CONFLICT', {
+              fault: `The virtual switch ${own.switchExtId} was deleted while the task ran.`,
+            })
           const hosts = [switchHostOf(cluster.hosts[0], nodeUuid, own)]
           for (const bridge of bridgesOf(drivers, { ...row, clusters: [{ ...cluster, hosts }] }))
             await drivers.networkFabric.putBridge(bridge, 'quick')

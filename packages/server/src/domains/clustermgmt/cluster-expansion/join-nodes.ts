@@ -1,7 +1,7 @@
 /** Nodes join a cluster together: one subtask for each. Source: behaviour clustermgmt.md 1.3 (Expand). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../../core/api-error.ts'
-import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
+import { inTurn, startedSubtasks } from '../../../core/tasks/in-turn.ts'
 import { type StepContext, taskAbout, throwIfCanceled } from '../../context.ts'
 import type { NewHost } from '../topology/membership.ts'
 import { requireNode } from '../topology/nodes.ts'
@@ -43,8 +43,8 @@ export async function joinAll(
 }
 
 /** Waits for the subtasks that have begun, then undoes what they did, last node first. */
-export async function takeAllBack(ctx: StepContext, nodes: readonly JoiningNode[]): Promise<void> {
-  await ctx.untilEnded([...(await begunSubtasks(ctx, operation)).values()])
+export async function undoJoins(ctx: StepContext, nodes: readonly JoiningNode[]): Promise<void> {
+  await ctx.untilEnded([...(await startedSubtasks(ctx, operation)).values()])
   for (const { nodeUuid } of nodes.toReversed()) await ctx.drivers.hardware.takeBackNode(nodeUuid, ctx.taskExtId)
 }
 
@@ -58,16 +58,16 @@ export async function unpoolDrives(
   clusterExtId: string,
   nodes: readonly JoiningNode[],
 ): Promise<void> {
-  for (const extId of idsOf(nodes)) await ctx.drivers.hardware.unpoolDrivesOf(clusterExtId, extId)
+  for (const extId of nodeIdsOf(nodes)) await ctx.drivers.hardware.unpoolDrivesOf(clusterExtId, extId)
 }
 
 /** From now on the nodes cannot be taken back. */
 export const admitAll = (
   { drivers, taskExtId }: StepContext,
   { nodes }: { readonly nodes: readonly JoiningNode[] },
-): Promise<void> => drivers.hardware.admitNodes(idsOf(nodes), taskExtId)
+): Promise<void> => drivers.hardware.admitNodes(nodeIdsOf(nodes), taskExtId)
 
-export const idsOf = (nodes: readonly JoiningNode[]): string[] => nodes.map(({ nodeUuid }) => nodeUuid)
+export const nodeIdsOf = (nodes: readonly JoiningNode[]): string[] => nodes.map(({ nodeUuid }) => nodeUuid)
 
 /** @throws DriverError, retryable, when a node does not answer */
 export const newHostsOf = (

@@ -21,21 +21,21 @@ import { requireFreeAddresses } from '../cluster-addresses.ts'
 import type { JoiningNode } from '../cluster-expansion/expansion.ts'
 import {
   admitAll,
-  idsOf,
   joinAll,
   newHostsOf,
+  nodeIdsOf,
   poolDrives,
-  takeAllBack,
+  undoJoins,
   unpoolDrives,
 } from '../cluster-expansion/join-nodes.ts'
 import { requireFreeName } from '../cluster-rules.ts'
 import { clusterTask } from '../cluster-task.ts'
-import { changeOf } from '../cluster-update.ts'
+import { settingsChangeOf } from '../cluster-update.ts'
 import { followSnmp } from '../snmp/follow.ts'
 import { defaultSwitch } from '../topology/default-switch.ts'
 import { insertHosts, type NewHost } from '../topology/membership.ts'
 import { refuseWith } from '../topology/nodes.ts'
-import { releaseNodes, requireUnreserved, reserveNodes } from '../topology/reservations.ts'
+import { releaseNodesOfTask, requireUnreserved, reserveNodes } from '../topology/reservations.ts'
 import { joiningNodes, managementAddress, namedNodes, newCluster } from './new-cluster.ts'
 
 interface Creation {
@@ -50,7 +50,7 @@ const formed = 'start services'
 const configured = 'assign addresses'
 
 const forget = async ({ store, taskExtId }: RecordContext, { cluster }: Creation): Promise<void> => {
-  await releaseNodes(store, taskExtId)
+  await releaseNodesOfTask(store, taskExtId)
   if ((await store.pending(Cluster, cluster.extId)) !== undefined) await store.remove(Cluster, cluster.extId)
 }
 
@@ -80,7 +80,7 @@ export const createCluster = defineTask<Creation>({
       },
       undo: async (ctx, { cluster, nodes }) => {
         await unpoolDrives(ctx, cluster.extId, nodes)
-        await takeAllBack(ctx, nodes)
+        await undoJoins(ctx, nodes)
       },
     },
     {
@@ -121,7 +121,7 @@ export const createCluster = defineTask<Creation>({
   ],
   onUndone: forget,
   plan: async ({ store }, { cluster, nodes }) => {
-    const problems = await obstacles(store, cluster, nodes)
+    const problems = await creationConflicts(store, cluster, nodes)
     return {
       changes: [
         { attribute: `cluster ${cluster.name}`, from: 'absent', to: `${nodes.length} nodes` },
@@ -149,7 +149,7 @@ const switchOf = (ctx: StepContext | RecordContext, { cluster, nodes }: Creation
   defaultSwitch(ctx.drivers, {
     tenantId: cluster.tenantId,
     clusterExtId: cluster.extId,
-    nodeUuids: idsOf(nodes),
+    nodeUuids: nodeIdsOf(nodes),
     owner: ctx.owner,
   })
 
@@ -208,15 +208,15 @@ async function recordRegistration(ctx: RecordContext, { cluster, nodes }: Creati
       },
     ),
   )
-  await releaseNodes(ctx.store, ctx.taskExtId)
+  await releaseNodesOfTask(ctx.store, ctx.taskExtId)
 }
 
 /** Names, addresses and nodes that others have or reserve, all at once. */
-async function obstacles(store: Reader, cluster: Cluster, nodes: readonly JoiningNode[]): Promise<ApiError[]> {
+async function creationConflicts(store: Reader, cluster: Cluster, nodes: readonly JoiningNode[]): Promise<ApiError[]> {
   const checks = [
     requireFreeName(store, cluster, cluster.name),
     requireFreeAddresses(store, cluster, cluster),
-    requireUnreserved(store, idsOf(nodes)),
+    requireUnreserved(store, nodeIdsOf(nodes)),
   ]
   const found: ApiError[] = []
   for (const { status, reason } of (await Promise.allSettled(checks)) as PromiseRejectedResult[]) {
@@ -236,13 +236,13 @@ export async function startCreation(
   const { extId, name } = cluster
   const nodes = joiningNodes(name, views)
   if (!ctx.dryRun) {
-    refuseAll(await obstacles(ctx.store, cluster, nodes))
+    refuseAll(await creationConflicts(ctx.store, cluster, nodes))
     await ctx.store.insert(Cluster, cluster, { pending: true })
   }
   const given = { name, config: body.config, network: body.network && cluster.network } as BodyOf<typeof Cluster>
-  const change = changeOf(ctx.secrets, extId, given)
+  const change = settingsChangeOf(ctx.secrets, extId, given)
   const input = { cluster, nodes, containerName: body.containerName, change }
   const task = await ctx.startTask(createCluster, input, clusterTask('Create Cluster', cluster))
-  if (!ctx.dryRun) await reserveNodes(ctx.store, idsOf(nodes), task.extId)
+  if (!ctx.dryRun) await reserveNodes(ctx.store, nodeIdsOf(nodes), task.extId)
   return task
 }

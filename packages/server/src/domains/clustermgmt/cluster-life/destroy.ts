@@ -5,7 +5,7 @@ import { Registration } from '@hyperplane/contract/platform/registration'
 import { refuseAll } from '../../../core/api-error.ts'
 import { rowWithId } from '../../../core/standard.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
-import { removeInventory, rowsOf } from '../../registrations/cluster-inventory.ts'
+import { removeInventory, rowsOfCluster } from '../../registrations/cluster-inventory.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { registrationIdOf } from '../../registrations/registrations.ts'
 import { lockTopology, requireIdleTopology } from '../../scheduling/topology.ts'
@@ -70,7 +70,7 @@ export const destroyCluster = defineTask<Destruction>({
   ],
   plan: async ({ store }, { clusterExtId }) => {
     const counts = new Map<string, number>()
-    for (const { part } of await rowsOf(store, clusterExtId))
+    for (const { part } of await rowsOfCluster(store, clusterExtId))
       counts.set(part.resource.kind, (counts.get(part.resource.kind) ?? 0) + 1)
     const problems = await reasonsToKeep(store, await rowWithId(store, Cluster, clusterExtId))
     return {

@@ -23,7 +23,7 @@ const maximumNodes = 32
 const functions: readonly Function[] = ['AOS', 'ONE_NODE', 'TWO_NODE']
 
 /** Faults of the body alone. */
-export function creationFaults({ config = {}, network = {}, nodes = {} }: Body): ApiError[] {
+export function newClusterFaults({ config = {}, network = {}, nodes = {} }: Body): ApiError[] {
   const { nodeList = [] } = nodes
   const isCount = nodeList.length > 0 && nodeList.length <= maximumNodes
   return [

@@ -14,7 +14,7 @@ import { pathOf } from '../../../core/standard.ts'
 import { and, anyOf, equals } from '../../../odata/index.ts'
 import type { Reader } from '../../../store/store.ts'
 import { isManager } from '../../containers/storage-containers.ts'
-import { usersElsewhere } from '../../registrations/cluster-users.ts'
+import { usersOutsideCluster } from '../../registrations/cluster-users.ts'
 
 /** By the path of their cluster. */
 const guests: readonly (readonly [AnyResource, string, string])[] = [
@@ -41,7 +41,7 @@ export async function reasonsToKeep(store: Reader, cluster: Cluster): Promise<Ap
     const extra = Object.fromEntries([...counts].map(([{ kind }, count]) => [kind, String(count)]))
     return [new ApiError('CLUSTER_NOT_EMPTY', { name, users: users.join(', ') }, { extra })]
   }
-  const users = await usersElsewhere(store, extId)
+  const users = await usersOutsideCluster(store, extId)
   return users.length === 0 ? [] : [new ApiError('ENTITY_IN_USE', { kind: 'cluster', name, users: users.join('; ') })]
 }
 

@@ -1,6 +1,7 @@
 /**
- * Resizes the controller VMs of a cluster one after another, so that the others serve its storage meanwhile. A failure
- * restores its own controller VM and ends the roll; those that were resized before stay so. Source: behaviour clustermgmt.md 1.6.
+ * Resizes the controller VMs of a cluster one after another, so that the others continue to serve its storage. A
+ * failure restores its own controller VM and ends the roll; those that were resized before stay so. Source: behaviour
+ * clustermgmt.md 1.6.
  */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Cvm } from '@hyperplane/contract/clustermgmt/cvm'

@@ -50,7 +50,7 @@ export async function startAddition(
     partitionType: diskPartitionInfo.partitionType ?? 'EXT4',
     callsOff,
   }
-  // It waits for the task that removes the disk, which has the same lock.
+  // The addition waits for a task that removes the disk, because both have the same lock.
   const named = { extId: drive.extId, name: serialNumber }
   return ctx.startTask(addDisk, input, taskAbout('Add Disk', Disk, named, cluster.extId))
 }
@@ -129,7 +129,7 @@ const inPool: Pick<DiskRow, 'status' | 'removal'> & { readonly isMarkedForRemova
 
 const wasInPool = ({ outputs }: Pick<StepContext, 'outputs'>): boolean => (outputs['partition'] as Before).wasInPool
 
-/** @throws ApiError 404 when the drive has left its slot meanwhile */
+/** @throws ApiError 404 when the drive has left its slot */
 function presentDrive({ drivers }: Pick<StepContext, 'drivers'>, input: Addition): Drive {
   const drive = driveOf(drivers, input)
   if (drive === undefined || drive.fault?.kind === 'PULLED') throw notFound(Disk, input.diskExtId, 'extId')

@@ -70,7 +70,7 @@ async function observe(
   const news = disks.filter((disk) => changesOf(disk) !== undefined)
   if (news.length === 0) return
   await store.transaction(async (transaction) => {
-    // Read again: a task may have written the state of the disk meanwhile.
+    // Read again: a task may have written the state of the disk since the first read.
     for (const disk of await transaction.getMany(Disk, [...new Set(news.map(({ extId }) => extId))])) {
       const changes = changesOf(disk)
       if (changes !== undefined) await transaction.observe(Disk, disk.extId, changes)
@@ -88,10 +88,10 @@ export const forgetDetachable: Schedule = {
   async run({ clock, store }) {
     const detachable = await store.find(Disk, { filter: equals(pathOf(Disk, 'status'), 'DETACHABLE') })
     const ends = detachable.map((disk) => endOf(disk))
-    const gone = detachable.filter((_, index) => (ends[index] as number) <= clock.now())
-    if (gone.length > 0)
+    const detached = detachable.filter((_, index) => (ends[index] as number) <= clock.now())
+    if (detached.length > 0)
       await store.transaction(async (transaction) => {
-        for (const { extId } of gone) {
+        for (const { extId } of detached) {
           const disk = await transaction.get(Disk, extId)
           // The disk may have been added again.
           if (disk?.status === 'DETACHABLE') await transaction.remove(Disk, extId)

@@ -84,7 +84,7 @@ async function requireDispensable(ctx: WriteContext, disk: DiskRow, at: OfDisk):
     })
 }
 
-/** Other disks of the cluster that work, and that nobody removes. */
+/** Other disks of the cluster that work and are not being removed. */
 async function stayingDisks({ store, drivers }: WriteContext, disk: DiskRow): Promise<readonly DiskRow[]> {
   const { hardware } = drivers
   const disks = await store.findWhere(Disk, { clusterExtId: disk.clusterExtId as string })

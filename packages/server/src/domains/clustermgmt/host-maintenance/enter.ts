@@ -16,9 +16,9 @@ import {
   throwIfCanceled,
 } from '../../context.ts'
 import { type Evacuating, evacuation, HostMaintenance, hostTasks } from '../../scheduling/host-maintenance.ts'
-import { type Evacuation, isTooLate, maximumErrors, nameOf, planEvacuation, vmsOn } from './plan.ts'
+import { type Evacuation, isTooLate, maximumErrors, nameOfHost, planEvacuation, vmsOn } from './plan.ts'
 import { setState } from './states.ts'
-import { forEachVm, operations, returnMoved, startStopped, waitForBegunSubtasks } from './vms.ts'
+import { forEachVm, operations, returnMoved, startStopped, waitForStartedSubtasks } from './vms.ts'
 
 type Ends = ReadonlyMap<string, TaskEnd>
 
@@ -52,7 +52,7 @@ const evacuationSteps: readonly Step<Evacuating>[] = [
     run: moveAll,
     undo: async (ctx, input) => {
       await endEvacuation(ctx, input)
-      await waitForBegunSubtasks(ctx, operations.leave)
+      await waitForStartedSubtasks(ctx, operations.leave)
     },
   },
   {
@@ -77,7 +77,7 @@ const evacuationSteps: readonly Step<Evacuating>[] = [
     },
     undo: async (ctx, input) => {
       await endEvacuation(ctx, input)
-      await waitForBegunSubtasks(ctx, operations.stop, operations.stopAgent)
+      await waitForStartedSubtasks(ctx, operations.stop, operations.stopAgent)
     },
   },
 ]
@@ -121,7 +121,7 @@ export const enterMaintenance = defineTask<Evacuating>({
   onUndone,
 })
 
-/** For a task that changes the host's network: the maintenance goes on until `repopulateHost` has ended. */
+/** For a task that changes the host's network: the maintenance lasts until `repopulateHost` has ended. */
 export const evacuateHost = defineTask<Evacuating>({
   name: hostTasks.evacuate.name,
   steps: [
@@ -163,7 +163,7 @@ async function moveAll(ctx: StepContext, input: Evacuating): Promise<void> {
 /** @throws CancelAccepted; ApiError when the time is over, or a VM that could not leave is still there */
 async function requireAllLeft(ctx: StepContext, { hostExtId, timeoutSeconds }: Evacuating, ends: Ends): Promise<void> {
   throwIfCanceled(ctx)
-  const name = await nameOf(ctx.store, hostExtId)
+  const name = await nameOfHost(ctx.store, hostExtId)
   if (isTooLate(ctx, 'mark unschedulable'))
     throw new ApiError('CONFLICT', { fault: `The host "${name}" was not empty after ${timeoutSeconds} s.` })
   const staying: string[] = []
@@ -184,10 +184,12 @@ async function requireEmpty(ctx: StepContext, { hostExtId }: Evacuating): Promis
   const left = await vmsOn(ctx.store, hostExtId)
   if (left.length === 0) return
   const names = left.map(({ name }) => `"${name}"`).join(', ')
-  throw new ApiError('CONFLICT', { fault: `These VMs are still on "${await nameOf(ctx.store, hostExtId)}": ${names}.` })
+  throw new ApiError('CONFLICT', {
+    fault: `These VMs are still on "${await nameOfHost(ctx.store, hostExtId)}": ${names}.`,
+  })
 }
 
-/** Subtasks that have not begun do nothing from now on; with a rollback the host takes VMs again. */
+/** Subtasks that have not started do nothing from now on; after a rollback the host accepts VMs again. */
 export async function endEvacuation(ctx: StepContext, input: Evacuating): Promise<void> {
   await ctx.checkpoint(undefined, async ({ store }) => {
     if ((await maintenanceOf({ store }, input)) === undefined) return

@@ -17,7 +17,7 @@ import { memoryOf, usableMemoryBytes } from '../../scheduling/placement.ts'
 import { hostsOf } from '../../storage-space/capacity.ts'
 import { endEvacuation, enterController, entered, onUndone } from './enter.ts'
 import { startController } from './exit.ts'
-import { isTooLate, nameOf } from './plan.ts'
+import { isTooLate, nameOfHost } from './plan.ts'
 import { setState } from './states.ts'
 
 type Vcenter = ValueOf<typeof HostMaintenanceCommonSpec>['vcenterInfo']
@@ -100,7 +100,7 @@ async function moveAll(ctx: StepContext, input: Evacuating): Promise<void> {
   for (const [index, { vmExtId, to }] of moves.entries()) {
     if (ctx.cancelRequested()) throw new CancelAccepted()
     if (isTooLate(ctx, 'mark unschedulable')) {
-      const name = await nameOf(ctx.store, input.hostExtId)
+      const name = await nameOfHost(ctx.store, input.hostExtId)
       throw new ApiError('CONFLICT', { fault: `The host "${name}" was not empty after ${input.timeoutSeconds} s.` })
     }
     const vm = (await runningOn(ctx, input.clusterExtId)).find(({ extId }) => extId === vmExtId)
@@ -111,12 +111,12 @@ async function moveAll(ctx: StepContext, input: Evacuating): Promise<void> {
       recordDeparture(store, { vmExtId, hostExtId: input.hostExtId }, 'movedVmExtIds'),
     )
   }
-  // Somebody may have powered one on, or moved it there, since the plan was made.
+  // A VM may have been powered on, or moved to the host, since the plan was made.
   const left = (await runningOn(ctx, input.clusterExtId)).filter(({ host }) => host?.extId === input.hostExtId)
   if (left.length === 0) return
   const names = left.map(({ name, extId }) => `"${name ?? extId}"`).join(', ')
   throw new ApiError('CONFLICT', {
-    fault: `These VMs are still on "${await nameOf(ctx.store, input.hostExtId)}": ${names}.`,
+    fault: `These VMs are still on "${await nameOfHost(ctx.store, input.hostExtId)}": ${names}.`,
   })
 }
 

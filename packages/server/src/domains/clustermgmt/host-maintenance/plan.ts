@@ -117,7 +117,7 @@ async function requireRoom(
 /** The most messages that a task may have. */
 export const maximumErrors = 100
 
-export const nameOf = async (store: Reader, hostExtId: string): Promise<string> =>
+export const nameOfHost = async (store: Reader, hostExtId: string): Promise<string> =>
   (await store.get(Host, hostExtId))?.hostName ?? hostExtId
 
 /** Whether the time of the request is over. @param step its output has the end of that time */

@@ -1,7 +1,7 @@
 /** Subtasks that move, stop and start VMs, a few at a time. Source: behaviour clustermgmt.md 1.4; vmm.md 3.2, 3.5. */
 import { Task } from '@hyperplane/contract/platform/task'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
-import { begunSubtasks, inTurn } from '../../../core/tasks/in-turn.ts'
+import { inTurn, startedSubtasks } from '../../../core/tasks/in-turn.ts'
 import { affected, type RecordContext, type StepContext, type TaskDefinition, type TaskEnd } from '../../context.ts'
 import { evacuation, HostMaintenance, type VmOfHost } from '../../scheduling/host-maintenance.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
@@ -73,7 +73,7 @@ export async function returnMoved(ctx: StepContext, hostExtId: string, limits: L
   })
 }
 
-/** Starts the VMs that were shut down, and that nobody has started since. */
+/** Starts the VMs that were shut down and have not been started since. */
 export async function startStopped(
   ctx: StepContext,
   hostExtId: string,
@@ -92,21 +92,21 @@ export async function startStopped(
 
 const idsOf = (vms: readonly VmEntity[]): readonly string[] => vms.map(({ extId }) => extId)
 
-/** Waits for subtasks that have begun; those that still wait for their VM do nothing once the evacuation has ended. */
-export async function waitForBegunSubtasks(
+/** Waits for subtasks that have started; subtasks that wait for their VM do nothing after the end of the evacuation. */
+export async function waitForStartedSubtasks(
   ctx: StepContext,
   ...of: readonly VmSubtasks<VmOfHost>['operation'][]
 ): Promise<void> {
   for (const operation of of) {
     const running: string[] = []
-    for (const [vmExtId, task] of await begunSubtasks(ctx, operation))
-      if (await hasBegun(ctx, vmExtId, task)) running.push(task)
+    for (const [vmExtId, task] of await startedSubtasks(ctx, operation))
+      if (await hasStarted(ctx, vmExtId, task)) running.push(task)
     await ctx.untilEnded(running)
   }
 }
 
 /** A migration is marked on its VM together with its reservation, before its task shows that it runs. */
-async function hasBegun({ store }: StepContext, vmExtId: string, taskExtId: string): Promise<boolean> {
+async function hasStarted({ store }: StepContext, vmExtId: string, taskExtId: string): Promise<boolean> {
   if ((await store.get(Vm, vmExtId))?.migrationTaskExtId === taskExtId) return true
   return (await store.get(Task, taskExtId))?.status !== 'QUEUED'
 }

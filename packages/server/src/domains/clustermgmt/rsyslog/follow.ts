@@ -1,6 +1,6 @@
 /**
- * The rows follow the rsyslog servers of the cluster's settings, whoever changed those: this API, a profile, or somebody at
- * the cluster. Source: behaviour clustermgmt.md 1.10, 1.11.
+ * The rows follow the rsyslog servers of the cluster's settings, changed through this API, by a profile or at the
+ * cluster. Source: behaviour clustermgmt.md 1.10, 1.11.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { RsyslogServer } from '@hyperplane/contract/clustermgmt/rsyslog-server'
@@ -22,7 +22,7 @@ export const endpointKey = ({ ipAddress: { ipv4, ipv6 }, port, networkProtocol }
   [ipv4?.value ?? '', ipv6?.value ?? '', port, networkProtocol].join(' ')
 
 /** Receives the lines. */
-export const addressOf = ({ ipAddress: { ipv4, ipv6 } }: Pick<Server, 'ipAddress'>): string =>
+export const addressOfServer = ({ ipAddress: { ipv4, ipv6 } }: Pick<Server, 'ipAddress'>): string =>
   ipv4?.value ?? ipv6?.value ?? ''
 
 /** The writes after which the rows agree with the settings. */
@@ -35,7 +35,7 @@ export async function rsyslogWrites(
   const receivers = new Map(actual.map((server) => [server.serverName, endpointKey(server)]))
   const moved = rows.filter(({ serverName, receiver }) => (receivers.get(serverName) ?? receiver) !== receiver)
   return [
-    // Two servers may have exchanged their receivers, and no two rows may have the same one meanwhile.
+    // Two servers may have exchanged their receivers, and no two rows may have the same receiver at any time.
     ...moved.map(
       ({ extId }): Write =>
         (store) =>

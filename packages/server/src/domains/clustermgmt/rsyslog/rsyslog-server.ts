@@ -18,7 +18,7 @@ import { limit, limitOf } from '../../limits.ts'
 import { requireReachable } from '../../registrations/reachability.ts'
 import { maximumRsyslogServers, rsyslogFaults } from '../settings-rules.ts'
 import { type OfCluster, settingsSteps } from '../settings-task.ts'
-import { addressOf, endpointKey, followRsyslog, type Server, type ServerRow, serverIn } from './follow.ts'
+import { addressOfServer, endpointKey, followRsyslog, type Server, type ServerRow, serverIn } from './follow.ts'
 
 interface OfServer extends OfCluster {
   readonly server: ServerRow
@@ -136,7 +136,7 @@ export const rsyslogServer = implement(
 const serverFaults = (body: Server): ApiError[] => rsyslogFaults(body).map(([path, text]) => invalid(path, text))
 
 function warnUnlessSent(ctx: RecordContext, server: ServerRow): void {
-  const address = addressOf(server)
+  const address = addressOfServer(server)
   const refusal = ctx.services.receiverGuard.refusalOf(address)
   if (refusal !== undefined) ctx.warn(`No line is sent to ${address} now: ${refusal}.`)
 }

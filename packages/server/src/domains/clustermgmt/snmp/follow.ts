@@ -1,5 +1,5 @@
 /**
- * The rows follow the SNMP settings of the cluster, whoever changed those: this API, a profile, or somebody at the cluster. A
+ * The rows follow the SNMP settings of the cluster, changed through this API, by a profile or at the cluster. A
  * cluster shows only digests of keys, so the rows keep those keys whose digests agree.
  */
 import { SnmpSettings } from '@hyperplane/contract/clustermgmt/snmp-config'
@@ -79,9 +79,9 @@ async function userWrites(
     next(user, row) {
       const { username, authType, privType } = user
       const stored = row === undefined ? {} : openKeys(ctx.secrets, row)
-      const known = given.find((one) => one.username === username) ?? {}
+      const supplied = given.find((one) => one.username === username) ?? {}
       const keyOf = (name: keyof Keys): Keys =>
-        agreeing(clusterExtId, name, user[name], [(known as Keys)[name], stored[name]])
+        agreeing(clusterExtId, name, user[name], [(supplied as Keys)[name], stored[name]])
       const keys = { ...keyOf('authKey'), ...(privType === undefined ? {} : keyOf('privKey')) }
       const isSame =
         row?.authType === authType && row.privType === privType && canonicalJson(keys) === canonicalJson(stored)
@@ -98,7 +98,7 @@ export function openKeys(secrets: SecretReader, { extId, authKey, privKey }: Use
   return { ...open('authKey', authKey), ...open('privKey', privKey) }
 }
 
-/** The candidate that has the digest; none if somebody changed the key at the cluster. */
+/** The candidate that has the digest; none if the key was changed at the cluster. */
 function agreeing(
   clusterExtId: string,
   name: keyof Keys,

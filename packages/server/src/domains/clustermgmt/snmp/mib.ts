@@ -1,6 +1,6 @@
 /** Object identifiers of notifications; docs/reference/HYPERPLANE-ALERT-MIB.txt states the same. They never change. */
 
-/** `netSnmpPlaypen` of NET-SNMP-MIB: free for everybody. */
+/** `netSnmpPlaypen` of NET-SNMP-MIB: free for any use. */
 const playpen = '1.3.6.1.4.1.8072.9999.9999'
 export const root = `${playpen}.4815`
 

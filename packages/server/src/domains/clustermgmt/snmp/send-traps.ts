@@ -17,7 +17,7 @@ export const sendTraps: AlertReceiver = async (ctx, notices) => {
     const receivers = await receiversOf(ctx, clusterExtId)
     for (const notice of own)
       for (const receiver of receivers) {
-        // A receiver that is away delays nobody. The driver logs what is lost.
+        // An unreachable receiver does not delay others. The driver logs lost traps.
         ctx.drivers.traps.send(receiver, notificationOf(ctx, cluster, notice)).catch(() => undefined)
       }
   }
@@ -43,7 +43,7 @@ async function trapReceiver(
   trap: Trap,
 ): Promise<TrapReceiver | undefined> {
   const { protocol = 'UDP', port = 162, shouldInform: isInform = false, communityString: community = 'public' } = trap
-  const address = addressOf(trap, protocol)
+  const address = receiverAddressOf(trap, protocol)
   const security =
     trap.version === 'V2'
       ? ({ version: 'V2', community } as const)
@@ -52,12 +52,15 @@ async function trapReceiver(
 }
 
 /** That of the protocol's family, otherwise the only one. */
-export function addressOf({ address: { ipv4, ipv6 } }: Pick<Trap, 'address'>, protocol = 'UDP'): string | undefined {
+export function receiverAddressOf(
+  { address: { ipv4, ipv6 } }: Pick<Trap, 'address'>,
+  protocol = 'UDP',
+): string | undefined {
   const [first, second] = protocol.endsWith('6') ? [ipv6, ipv4] : [ipv4, ipv6]
   return first?.value ?? second?.value
 }
 
-/** Undefined: the manager does not know the keys, because somebody changed them at the cluster. */
+/** Undefined: the manager does not have the keys, because they were changed at the cluster. */
 async function userSecurity(
   ctx: ScheduleContext,
   clusterExtId: string,

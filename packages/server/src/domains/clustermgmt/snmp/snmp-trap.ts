@@ -7,7 +7,7 @@ import type { Reader } from '../../../store/store.ts'
 import { type AffectedEntity, affected, implement, type RecordContext } from '../../context.ts'
 import { trapFaults, withCommunity } from '../settings-rules.ts'
 import { type Section, type TrapRow, trapIn, trapKey, withTrap } from './section.ts'
-import { addressOf } from './send-traps.ts'
+import { receiverAddressOf } from './send-traps.ts'
 import { clusterInPath, snmpChange, startSnmpChange } from './tasks.ts'
 
 interface OfTrap {
@@ -102,7 +102,7 @@ function userFaults({ users }: Section, { version, username }: TrapRow): ApiErro
 }
 
 function warnUnlessSent(ctx: RecordContext, trap: TrapRow): void {
-  const address = addressOf(trap, trap.protocol)
+  const address = receiverAddressOf(trap, trap.protocol)
   const refusal = address === undefined ? undefined : ctx.drivers.traps.refusalOf(address)
   if (refusal !== undefined) ctx.warn(`No trap is sent to ${address} now: ${refusal}.`)
 }
@@ -114,7 +114,7 @@ async function withStoredKey(store: Reader, { trap }: OfTrap): Promise<OfTrap> {
   return { trap, before: trapKey(stored) }
 }
 
-/** Somebody may have removed the trap at the cluster. */
+/** The trap may have been removed at the cluster. */
 const requireTrap = ({ traps }: Section, extId: string, key: string): ApiError[] =>
   traps.some((other) => trapKey(other) === key) ? [] : [noTrap(extId)]
 

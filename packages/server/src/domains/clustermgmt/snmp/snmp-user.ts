@@ -93,7 +93,7 @@ const privacyFaults = ({ privType, privKey }: Partial<BodyOf<typeof SnmpUser>>):
 function keyFaults({ authKey, privType, privKey }: User): ApiError[] {
   const faults: ApiError[] = []
   if (authKey === undefined)
-    faults.push(invalid('authKey', 'is required: somebody changed the key of this user at the cluster'))
+    faults.push(invalid('authKey', 'is required: the key of this user was changed at the cluster'))
   if (privType !== undefined && privKey === undefined)
     faults.push(invalid('privKey', 'is required beside privType: none is stored for this user'))
   return faults
@@ -104,7 +104,7 @@ function withKeptKeys({ users }: Section, body: User): User {
   return userIn({ authKey, privKey, ...body })
 }
 
-/** Somebody may have removed the user at the cluster. */
+/** The user may have been removed at the cluster. */
 function requireUser({ users }: Section, { user: { extId, username } }: OfUser): ApiError[] {
   if (users.some((one) => one.username === username)) return []
   return [new ApiError('ENTITY_NOT_FOUND', { kind: SnmpUser.title, id: extId, attribute: 'extId' })]

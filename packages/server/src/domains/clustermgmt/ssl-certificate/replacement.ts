@@ -1,4 +1,4 @@
-/** What a certificate and its key must be before a cluster uses them. Source: behaviour clustermgmt.md 1.15. */
+/** Rules for a certificate and its key before a cluster uses them. Source: behaviour clustermgmt.md 1.15. */
 import type { KeyObject, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import type { BodyOf } from '@hyperplane/contract'
@@ -31,7 +31,7 @@ export function algorithmOf({ asymmetricKeyType: type, asymmetricKeyDetails: det
 }
 
 /** Whether the body asks for a new key of the service's making. */
-export const asksForNewKey = ({ publicCertificate, privateKey }: Body): boolean =>
+export const requestsNewKey = ({ publicCertificate, privateKey }: Body): boolean =>
   publicCertificate === undefined && privateKey === undefined
 
 /** @param now milliseconds since 1970. @throws ApiError 400 with all faults */

@@ -18,7 +18,7 @@ import {
 import { checkCluster, requireReachable } from '../../registrations/reachability.ts'
 import { clusterTask } from '../cluster-task.ts'
 import { serviceTlsOf, shownCertificate, shownFields, storedPair, subjectOf, useOnService } from './holder.ts'
-import { asksForNewKey, readReplacement, regenerated, regenerationFaults } from './replacement.ts'
+import { readReplacement, regenerated, regenerationFaults, requestsNewKey } from './replacement.ts'
 
 interface Replacing {
   readonly clusterExtId: string
@@ -114,11 +114,11 @@ export const sslCertificate = implement(
     },
   },
   {
-    rules: { updateSSLCertificate: ({ body }) => (asksForNewKey(body) ? regenerationFaults(body) : []) },
+    rules: { updateSSLCertificate: ({ body }) => (requestsNewKey(body) ? regenerationFaults(body) : []) },
     // Once, and outside the transaction: an encrypted key takes up to a second to open.
     prepare: {
       updateSSLCertificate: async (ctx, { body }) =>
-        asksForNewKey(body) ? undefined : readReplacement(body, ctx.clock.now()),
+        requestsNewKey(body) ? undefined : readReplacement(body, ctx.clock.now()),
     },
     present: [[SSLCertificate, withShownCertificate]],
     computed: [[SSLCertificate, async ({ store }, extId) => unchosenRow(await store.get(Cluster, extId))]],
@@ -146,7 +146,7 @@ async function withShownCertificate(
 
 async function clusterOf({ store }: { readonly store: Reader }, clusterExtId: string): Promise<Cluster> {
   const cluster = await store.get(Cluster, clusterExtId)
-  if (cluster === undefined) throw DriverError.final('the cluster is gone')
+  if (cluster === undefined) throw DriverError.final('the cluster was removed')
   return cluster
 }
 

@@ -94,7 +94,7 @@ function accountsOfCluster(cluster: Cluster, user: User | undefined): readonly A
 function accountsOfHost(cluster: Cluster, host: Host, bmc: BmcInfo | undefined): readonly Account[] {
   const native = host.hypervisor?.type === 'AHV' ? nativeNames : []
   const own = native.map((name) => ({ ...named('AHV', host.extId, name), cluster, host }))
-  // One account of the BMC, whatever its name is now.
+  // The single account of the BMC, under any name.
   const ipmi = { ...named('IPMI', host.extId, ''), username: bmc?.credential?.username ?? 'ADMIN', cluster, host }
   return bmc === undefined ? own : [...own, { ...ipmi, bmc }]
 }

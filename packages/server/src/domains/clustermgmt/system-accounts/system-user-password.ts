@@ -157,7 +157,8 @@ function passwordFaults({ systemType, username }: Account, password: string): Ap
 
 async function accountOf({ store }: StepContext | RecordContext, ref: AccountRef): Promise<Account> {
   const account = await findAccount(store, ref)
-  if (account === undefined) throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason: 'the account being gone' })
+  if (account === undefined)
+    throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason: 'the account no longer existing' })
   return account
 }
 
@@ -267,7 +268,7 @@ async function recordChange(ctx: RecordContext, input: Changing): Promise<Before
   const account = await accountOf(ctx, input)
   const { hash, history = [], replaces } = judgedIn(ctx)
   const kept = await keptOf(ctx.store, account)
-  // PC `admin` can change its password in iam meanwhile.
+  // PC `admin` may have changed its password in iam since.
   if (kept.passwordHash !== replaces)
     throw new ApiError('SYSTEM_PASSWORD_NOT_CHANGED', { reason: 'another change at the same time' })
   const row = await ctx.store.get(SystemAccount, extId)

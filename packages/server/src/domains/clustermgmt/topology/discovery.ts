@@ -10,7 +10,7 @@ import { NodeReservation } from './reservations.ts'
 import { keepResult } from './task-results.ts'
 
 type Params = ValueOf<typeof NodeDiscoveryParams>
-type Found = ValueOf<typeof UnconfigureNodeDetails>['nodeList'][number]
+type DiscoveredNode = ValueOf<typeof UnconfigureNodeDetails>['nodeList'][number]
 
 export const discoverNodes = defineTask<Params & { readonly clusterExtId: string }>({
   name: 'clustermgmt.discover-unconfigured-nodes',
@@ -26,9 +26,9 @@ export const discoverNodes = defineTask<Params & { readonly clusterExtId: string
           found.map(({ nodeUuid }) => nodeUuid),
         )
         const taken = new Set(reserved.map(({ extId }) => extId))
-        return found.filter(({ nodeUuid }) => !taken.has(nodeUuid)).map((node) => shown(node, params))
+        return found.filter(({ nodeUuid }) => !taken.has(nodeUuid)).map((node) => discovered(node, params))
       },
-      record: (ctx, _, nodeList: readonly Found[]) =>
+      record: (ctx, _, nodeList: readonly DiscoveredNode[]) =>
         keepResult(ctx, 'UNCONFIGURED_NODES', { nodeList: [...nodeList] }),
     },
   ],
@@ -47,7 +47,7 @@ function matches(node: NodeView, { ipFilterList, uuidFilterList, interfaceFilter
 const isNamed = <T>(list: readonly T[] | undefined, names: (item: T) => boolean): boolean =>
   list === undefined || list.length === 0 || list.some(names)
 
-function shown(node: NodeView, { addressType }: Params): Found {
+function discovered(node: NodeView, { addressType }: Params): DiscoveredNode {
   const { addresses, block, hypervisor } = node
   return {
     nodeUuid: node.nodeUuid,

@@ -104,9 +104,9 @@ export async function removeHosts(
   clusterExtId: string,
   hostExtIds: readonly string[],
 ): Promise<void> {
-  const gone = new Set(hostExtIds)
+  const removed = new Set(hostExtIds)
   for (const row of await store.findWhere(VirtualSwitch, { clusterExtId }))
-    if (row.clusters[0]?.hosts.some((host) => gone.has(host.extId))) await changeHosts(store, row, [], gone)
+    if (row.clusters[0]?.hosts.some((host) => removed.has(host.extId))) await changeHosts(store, row, [], removed)
   for (const hostExtId of hostExtIds) {
     await forgetDisks(store, hostExtId)
     await forgetAccounts(store, hostExtId)
@@ -121,14 +121,14 @@ async function changeHosts(
   store: Transaction,
   { extId, clusters, uplinks = [] }: SwitchRow,
   added: readonly SwitchHost[],
-  gone: ReadonlySet<string>,
+  removed: ReadonlySet<string>,
 ): Promise<void> {
   const [cluster] = clusters
   if (cluster === undefined) return
-  const kept = uplinks.filter((key) => !gone.has(key.slice(0, key.indexOf('/'))))
+  const kept = uplinks.filter((key) => !removed.has(key.slice(0, key.indexOf('/'))))
   const own = added.flatMap(({ extId: host, hostNics = [] }) => hostNics.map((name) => `${host}/${name}`))
   await store.update(VirtualSwitch, extId, {
-    clusters: [{ ...cluster, hosts: [...cluster.hosts.filter((host) => !gone.has(host.extId)), ...added] }],
+    clusters: [{ ...cluster, hosts: [...cluster.hosts.filter((host) => !removed.has(host.extId)), ...added] }],
     uplinks: [...kept, ...own],
   })
 }

@@ -31,7 +31,7 @@ export async function reserveNodes(
     await store.insert(NodeReservation, { extId, taskExtId, ...(clusterExtId && { clusterExtId }) })
 }
 
-export async function releaseNodes(store: Transaction, taskExtId: string): Promise<void> {
+export async function releaseNodesOfTask(store: Transaction, taskExtId: string): Promise<void> {
   for (const { extId } of await store.findWhere(NodeReservation, { taskExtId }))
     await store.remove(NodeReservation, extId)
 }

@@ -13,7 +13,7 @@ export interface CertifiedUser {
 }
 
 /** @throws DirectoryError if the directory does not answer */
-export async function userOf(
+export async function userOfCertificate(
   { provider, certificate }: Trusted,
   store: Store,
   directories: DirectorySignIn,
@@ -22,7 +22,7 @@ export async function userOf(
   if (name === undefined) return undefined
   if (provider.dirSvcExtID !== undefined) {
     const account = await directories.accountIn(provider.dirSvcExtID, name)
-    const vouched = account === undefined ? 'unknown' : await directories.vouch(account)
+    const vouched = account === undefined ? 'unknown' : await directories.confirmAccount(account)
     if (vouched !== 'unknown') return vouched === 'refused' ? undefined : withMembership(vouched)
   }
   const local = await store.findOne(User, { idpId: localProviderId, username: name })
@@ -36,7 +36,7 @@ async function directoryUserOf(
   directories: DirectorySignIn,
   account: DirectoryAccount,
 ): Promise<CertifiedUser | undefined> {
-  const vouched = await directories.vouch(account)
+  const vouched = await directories.confirmAccount(account)
   return vouched === 'unknown' || vouched === 'refused' ? undefined : withMembership(vouched)
 }
 

@@ -91,19 +91,20 @@ class ProviderTrust implements CertificateTrust {
     this.#web = web
   }
 
-  async judge(shown: ClientCertificate): Promise<Trusted | undefined> {
-    const finding = await this.#find(shown, fingerprintOf(shown.raw))
+  async judge(presented: ClientCertificate): Promise<Trusted | undefined> {
+    const finding = await this.#find(presented, fingerprintOf(presented.raw))
     if (finding === undefined) return undefined
     const usesOcsp = finding.provider.certRevocationInfo?.isOcspEnabled === true
-    return usesOcsp && !(await this.#areGood(finding)) ? undefined : finding
+    return usesOcsp && !(await this.#haveGoodStatus(finding)) ? undefined : finding
   }
 
   async authorities(): Promise<readonly string[]> {
     for (;;) {
-      const begun = this.#generation
+      const generationAtStart = this.#generation
       const all = await this.#enabled()
       // The rows may have been read before the change.
-      if (begun === this.#generation) return all.flatMap(({ chain }) => chain.map(({ x509 }) => x509.toString()))
+      if (generationAtStart === this.#generation)
+        return all.flatMap(({ chain }) => chain.map(({ x509 }) => x509.toString()))
     }
   }
 
@@ -146,27 +147,27 @@ class ProviderTrust implements CertificateTrust {
     return this.#providers
   }
 
-  async #find(shown: ClientCertificate, fingerprint: string): Promise<Finding | undefined> {
+  async #find(sent: ClientCertificate, fingerprint: string): Promise<Finding | undefined> {
     const cached = this.#findings.get(fingerprint)
     if (cached !== undefined && this.#clock.now() < cached.until && cached.certificate.notBefore <= this.#clock.now())
       return cached
-    const begun = this.#generation
+    const generationAtStart = this.#generation
     const all = await this.#enabled()
     if (all.length === 0) return undefined
-    const certificate = await parsed(shown.raw)
+    const certificate = await parsed(sent.raw)
     if (certificate === undefined) return undefined
-    const presented = await this.#presentedWith(shown, certificate)
+    const presented = await this.#presentedWith(sent, certificate)
     for (const provider of all) {
       const finding = this.#judgeBy(provider, certificate, presented)
       if (finding === undefined) continue
-      if (begun === this.#generation) this.#findings.set(fingerprint, finding)
+      if (generationAtStart === this.#generation) this.#findings.set(fingerprint, finding)
       return finding
     }
     return undefined
   }
 
-  async #presentedWith(shown: ClientCertificate, { fingerprint }: Certificate): Promise<readonly Certificate[]> {
-    const fresh = shown.presented.slice(0, maximumPresented)
+  async #presentedWith(presented: ClientCertificate, { fingerprint }: Certificate): Promise<readonly Certificate[]> {
+    const fresh = presented.presented.slice(0, maximumPresented)
     if (fresh.length === 0) return this.#companions.get(fingerprint) ?? []
     return (await Promise.all(fresh.map(parsed))).filter((each) => each !== undefined)
   }
@@ -199,16 +200,16 @@ class ProviderTrust implements CertificateTrust {
   }
 
   /** OCSP covers the client certificate, and the presented issuers if revocation lists do not cover them. */
-  async #areGood({ provider, certificate, issuers, between }: Finding): Promise<boolean> {
+  async #haveGoodStatus({ provider, certificate, issuers, between }: Finding): Promise<boolean> {
     const subjects = provider.certRevocationInfo?.isCrlEnabled === true ? [certificate] : [certificate, ...between]
     const answers = subjects.map((subject) => {
       const [issuer] = subject === certificate ? issuers : issuers.slice(issuers.indexOf(subject) + 1)
-      return issuer !== undefined && this.#isGood(provider, subject, issuer)
+      return issuer !== undefined && this.#hasGoodStatus(provider, subject, issuer)
     })
     return (await Promise.all(answers)).every((isGood) => isGood)
   }
 
-  #isGood(provider: ProviderRow, certificate: Certificate, issuer: Certificate): Promise<boolean> {
+  #hasGoodStatus(provider: ProviderRow, certificate: Certificate, issuer: Certificate): Promise<boolean> {
     const key = `${this.#generation} ${certificate.fingerprint}`
     const running = this.#questions.get(key)
     if (running !== undefined) return running

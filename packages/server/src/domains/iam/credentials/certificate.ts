@@ -5,17 +5,17 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { ClientCertificate } from '../../../core/ports.ts'
 import { DirectoryError } from '../../../drivers/directory.ts'
-import { userOf } from '../certificates/sign-in.ts'
+import { userOfCertificate } from '../certificates/sign-in.ts'
 import type { Trusted } from '../certificates/trust.ts'
 import { callerFrom, type Desk, millisecondsOf, type Outcome } from './desk.ts'
 
-export async function callerByCertificate(desk: Desk, shown: ClientCertificate, address: string): Promise<Caller> {
+export async function callerByCertificate(desk: Desk, presented: ClientCertificate, address: string): Promise<Caller> {
   const { certificates, failures, note } = desk
   failures.admit(address)
   const outcome = await desk.cache.verified(async () => {
     for (;;) {
       const { generation } = certificates
-      const trusted = await certificates.judge(shown)
+      const trusted = await certificates.judge(presented)
       const outcome: Outcome = trusted === undefined ? 'refused' : await certified(desk, trusted, generation, address)
       // A provider that was removed during the check must not sign anybody in.
       if (generation === certificates.generation) return outcome
@@ -36,7 +36,7 @@ async function certified(desk: Desk, trusted: Trusted, generation: number, addre
   const cached = cache.get(digest)
   if (cached !== undefined) return cached
   try {
-    const found = await userOf(trusted, store, directories)
+    const found = await userOfCertificate(trusted, store, directories)
     if (found === undefined) return 'refused'
     const { user, membership } = found
     if (user.status !== 'ACTIVE') return 'refused'

@@ -103,7 +103,7 @@ export class DirectorySignIn {
   }
 
   /** For an identity proved by certificate. `unknown`: no such account. @throws DirectoryError if there is no answer */
-  async vouch(account: DirectoryAccount): Promise<SignedIn | 'unknown' | 'refused'> {
+  async confirmAccount(account: DirectoryAccount): Promise<SignedIn | 'unknown' | 'refused'> {
     const { store, directory, world } = this.#options
     const server = serverOf(world.secrets, account.directory)
     const found = await ownFault(() => directory.findUser(server, account.name))

@@ -79,7 +79,7 @@ export class FilterReader {
 }
 
 /** An attribute without values meets `noteq` and `noneof`. */
-export const holds = ({ conditions }: AttributeConditions, actual: ReadonlySet<string>): boolean =>
+export const conditionsHold = ({ conditions }: AttributeConditions, actual: ReadonlySet<string>): boolean =>
   conditions.every(({ operator, values }) => {
     if (operator === 'allof') return values.every((value) => actual.has(value))
     const isAny = values.some((value) => actual.has(value))

@@ -1,5 +1,5 @@
 /** Identity filters: select users, by their own attributes or by their current groups. Source: behaviour iam.md 9.2. */
-import { type AttributeConditions, FilterReader, holds, isEverything } from './conditions.ts'
+import { type AttributeConditions, conditionsHold, FilterReader, isEverything } from './conditions.ts'
 
 /** Ids in lower case. */
 export interface IdentityFacts {
@@ -58,8 +58,8 @@ export function matchesIdentity(filter: IdentityFilter, facts: IdentityFacts): b
     return new Set([facts.uuid])
   }
   return (
-    filter.user.every((one) => one.attribute === '*' || holds(one, valuesOf(one.attribute))) &&
-    filter.group.every((one) => (one.attribute === '*' ? facts.groups.size > 0 : holds(one, facts.groups)))
+    filter.user.every((one) => one.attribute === '*' || conditionsHold(one, valuesOf(one.attribute))) &&
+    filter.group.every((one) => (one.attribute === '*' ? facts.groups.size > 0 : conditionsHold(one, facts.groups)))
   )
 }
 

@@ -34,7 +34,7 @@ const invalidMetadata = (attributePath: string, fault: string, cause?: unknown):
   new ApiError('TRUST_MATERIAL_INVALID', { attributePath, fault }, { cause })
 
 /** Returns faults: a retry of a successful request must not fail. */
-export async function readSource(sources: Sources, options: ReadOptions): Promise<Read | undefined> {
+export async function readMetadataSource(sources: Sources, options: ReadOptions): Promise<Read | undefined> {
   if (sources.idpMetadata !== undefined) return judged({ idpMetadata: sources.idpMetadata }, options.now)
   if (sources.idpMetadataXml !== undefined) return readDocument('idpMetadataXml', sources.idpMetadataXml, options.now)
   if (sources.idpMetadataUrl !== undefined) return readUrl(sources.idpMetadataUrl, options)

@@ -18,11 +18,11 @@ export const applianceSize = { vcpus: 2, memoryBytes: 4 * GiB }
 const diskBytes = 30 * GiB
 
 /** Each version of the software has a disk of its own. */
-export const diskOf = (vmExtId: string, version: string): string => derivedId('gateway disk', vmExtId, version)
+export const applianceDiskId = (vmExtId: string, version: string): string => derivedId('gateway disk', vmExtId, version)
 export const applianceOf = ({ vmReference }: GatewayEntity): string => vmReference as string
-export const clusterOf = ({ deployment }: GatewayEntity): string => deployment?.clusterReference as string
+export const clusterOfGateway = ({ deployment }: GatewayEntity): string => deployment?.clusterReference as string
 
-export const hostOf = async (store: Reader, gateway: GatewayEntity): Promise<string | undefined> =>
+export const hostOfGateway = async (store: Reader, gateway: GatewayEntity): Promise<string | undefined> =>
   (await allocationsOf(store, applianceOf(gateway)))[0]?.hostExtId
 
 export const vmNameOf = ({ extId }: GatewayEntity): string => `gateway-${extId.slice(0, 8)}`
@@ -36,9 +36,9 @@ export async function hostFor(
   const switchExtIds = (await nicsOf(ctx.store, gateway)).flatMap(({ switchExtId }) => switchExtId ?? [])
   const needs = { ...applianceSize, switchExtIds }
   const apart = await hostsOfPeers(ctx.store, gateway)
-  const choice = await hostForNode(ctx, clusterOf(gateway), needs, [...taken, ...apart])
+  const choice = await hostForNode(ctx, clusterOfGateway(gateway), needs, [...taken, ...apart])
   const isPossible = apart.length === 0 || !('reasons' in choice)
-  return isPossible ? choice : hostForNode(ctx, clusterOf(gateway), needs, taken)
+  return isPossible ? choice : hostForNode(ctx, clusterOfGateway(gateway), needs, taken)
 }
 
 /** A host that fails must not take the standby along. */
@@ -47,7 +47,7 @@ async function hostsOfPeers(store: Reader, gateway: GatewayEntity): Promise<read
   const others = ((await store.find(Gateway)) as GatewayEntity[]).filter(
     (other) => other.extId !== gateway.extId && isHighlyAvailable(other) && networkOf(other) === networkOf(gateway),
   )
-  return (await Promise.all(others.map((other) => hostOf(store, other)))).filter((host) => host !== undefined)
+  return (await Promise.all(others.map((other) => hostOfGateway(store, other)))).filter((host) => host !== undefined)
 }
 
 export const placePhase: Phase<GatewayEntity> = {
@@ -60,7 +60,7 @@ export const placePhase: Phase<GatewayEntity> = {
     }
     await holdNode(
       ctx.store,
-      { extId: applianceOf(gateway), hostExtId: choice.hostExtId, clusterExtId: clusterOf(gateway) },
+      { extId: applianceOf(gateway), hostExtId: choice.hostExtId, clusterExtId: clusterOfGateway(gateway) },
       applianceSize,
     )
   },
@@ -74,11 +74,13 @@ export const diskPhase: Phase<GatewayEntity> = {
     if (before !== undefined && isDeepStrictEqual(before.deployment?.interfaces, gateway.deployment?.interfaces)) return
     await createDisk(ctx, gateway)
     await fenceOnSilentHost(ctx, gateway)
-    await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, gateway))
+    await ctx.drivers.hypervisor.defineVm(await applianceDomain(ctx.store, gateway))
   },
   async remove({ drivers }, gateway) {
     await drivers.hypervisor.undefineVm(applianceOf(gateway))
-    await drivers.hypervisor.deleteDisk(diskOf(applianceOf(gateway), gateway.installedSoftwareVersion as string))
+    await drivers.hypervisor.deleteDisk(
+      applianceDiskId(applianceOf(gateway), gateway.installedSoftwareVersion as string),
+    )
   },
 }
 
@@ -86,7 +88,7 @@ export const powerPhase: Phase<GatewayEntity> = {
   create: ['power on', 50, [3, 6]],
   delete: ['power off', 60, [2, 5]],
   program: async (ctx, gateway) =>
-    ctx.drivers.hypervisor.startVm(applianceOf(gateway), (await hostOf(ctx.store, gateway)) as string),
+    ctx.drivers.hypervisor.startVm(applianceOf(gateway), (await hostOfGateway(ctx.store, gateway)) as string),
   remove: (ctx, gateway) => powerOff(ctx, gateway),
 }
 
@@ -103,25 +105,25 @@ async function powerOff(ctx: StepContext, gateway: GatewayEntity): Promise<void>
 
 /** Cuts the appliance off from a host that does not answer. Its recovery starts it on another one. */
 export async function fenceOnSilentHost({ drivers, store }: StepContext, gateway: GatewayEntity): Promise<void> {
-  const host = await hostOf(store, gateway)
+  const host = await hostOfGateway(store, gateway)
   if (host !== undefined && !drivers.hardware.isHostUp(host))
     await drivers.hypervisor.fenceVm(applianceOf(gateway), host)
 }
 
 export async function createDisk({ drivers, store }: StepContext, gateway: GatewayEntity): Promise<void> {
-  const containerExtId = await containerForNodes(store, clusterOf(gateway))
-  const extId = diskOf(applianceOf(gateway), gateway.installedSoftwareVersion as string)
+  const containerExtId = await containerForNodes(store, clusterOfGateway(gateway))
+  const extId = applianceDiskId(applianceOf(gateway), gateway.installedSoftwareVersion as string)
   await drivers.hypervisor.createDisk({ extId, containerExtId, sizeBytes: diskBytes })
 }
 
-export async function domainOf(store: Reader, gateway: GatewayEntity): Promise<Domain> {
+export async function applianceDomain(store: Reader, gateway: GatewayEntity): Promise<Domain> {
   return {
     extId: applianceOf(gateway),
-    clusterExtId: clusterOf(gateway),
+    clusterExtId: clusterOfGateway(gateway),
     name: vmNameOf(gateway),
     ...applianceSize,
     bootOrder: ['DISK'],
-    diskExtIds: [diskOf(applianceOf(gateway), gateway.installedSoftwareVersion as string)],
+    diskExtIds: [applianceDiskId(applianceOf(gateway), gateway.installedSoftwareVersion as string)],
     isoExtIds: [],
     nics: (await nicsOf(store, gateway)).map(({ nic }) => nic),
     serialPorts: [],
@@ -136,7 +138,7 @@ async function nicsOf(store: Reader, gateway: GatewayEntity) {
   for (const [index, { subnetReference, ipAddress, macAddress }] of interfaces.entries()) {
     const subnet = subnetReference === undefined ? undefined : await store.get(Subnet, subnetReference)
     const switchExtId =
-      subnet === undefined ? await defaultSwitch(store, clusterOf(gateway)) : subnet.virtualSwitchReference
+      subnet === undefined ? await defaultSwitch(store, clusterOfGateway(gateway)) : subnet.virtualSwitchReference
     const tag = managementInterface?.vlanId
     const nic = {
       extId: derivedId('gateway NIC', gateway.extId, index),

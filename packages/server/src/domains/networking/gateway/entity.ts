@@ -42,7 +42,7 @@ export const remoteBgpOf = (gateway: OfServices) => remoteOf(gateway)?.remoteBgp
 export const localVpnOf = (gateway: OfServices) => localOf(gateway)?.localVpnService
 export const remoteVpnOf = (gateway: OfServices) => remoteOf(gateway)?.remoteVpnService
 
-/** Whether it is one of the VTEP gateways of its network that stand in for each other. */
+/** True for one of several VTEP gateways of a network, which replace each other after a failure. */
 export const isHighlyAvailable = (gateway: GatewayEntity): boolean =>
   localOf(gateway)?.localVtepService !== undefined && gateway.highAvailabilityGroup?.isHaEnabled === true
 

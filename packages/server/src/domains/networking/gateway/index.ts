@@ -7,15 +7,15 @@ import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import { readAddress, textOf } from '../../../core/ip-address.ts'
 import { releaseHolder } from '../../addressing/leases.ts'
 import { implement, type WriteContext } from '../../context.ts'
-import { releaseNodes } from '../../scheduling/manager-nodes.ts'
+import { releaseManagerNodes } from '../../scheduling/manager-nodes.ts'
 import { keepInterfaces } from '../bgp-interfaces.ts'
-import { inUse, namesOf, shownAs, shownUsers, usersOf } from '../in-use.ts'
-import { fault } from '../ip-config.ts'
+import { inUse, nameFor, namesOf, shownUsers, visibleReferrers } from '../in-use.ts'
+import { invalidField } from '../ip-config.ts'
 import { programStretchesOf } from '../layer2-stretch/program.ts'
 import { lifecycle } from '../lifecycle.ts'
 import { refuseUnfitForTunnels } from '../vpn-connection/gateways.ts'
 import { connectionsOf } from '../vpn-connection/program.ts'
-import { agentPhase, applianceOf, clusterOf, diskPhase, placePhase, powerPhase } from './appliance.ts'
+import { agentPhase, applianceOf, clusterOfGateway, diskPhase, placePhase, powerPhase } from './appliance.ts'
 import {
   type GatewayBody,
   type GatewayEntity,
@@ -72,7 +72,7 @@ const locals = lifecycle<GatewayEntity, GatewayBody, Placement>(Gateway, {
     const vpc = await store.get(Vpc, vpcOf(entity) ?? '')
     return {
       affected: vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel }],
-      clusterExtIds: [clusterOf(entity)],
+      clusterExtIds: [clusterOfGateway(entity)],
     }
   },
   held: ({ deployment }) => ({
@@ -82,7 +82,7 @@ const locals = lifecycle<GatewayEntity, GatewayBody, Placement>(Gateway, {
   settle: (ctx, { extId }) => keepInterfaces(ctx.store, extId),
   async release(ctx, gateway) {
     await releaseHolder(ctx.store, gateway.extId)
-    await releaseNodes(ctx.store, [applianceOf(gateway)])
+    await releaseManagerNodes(ctx.store, [applianceOf(gateway)])
   },
 })
 
@@ -193,21 +193,21 @@ async function refuseUnfitForSessions(ctx: WriteContext, entity: GatewayEntity):
   const path = 'services/remoteBgpService'
   for (const session of await sessionsOf(ctx, entity)) {
     const { localGatewayReference, localGatewayInterfaceIpAddress: own } = session
-    const shown = await shownAs(ctx, BgpSession, session)
+    const shown = await nameFor(ctx, BgpSession, session)
     const local = (await ctx.store.get(Gateway, localGatewayReference)) as GatewayEntity
     if (localBgpOf(local)?.asn === service.asn)
-      throw fault(
+      throw invalidField(
         `${path}/asn`,
         `expected another AS number than ${service.asn}, that of the local gateway of the ${shown}`,
       )
     const family = own?.ipv4 === undefined ? 'IPV6' : 'IPV4'
     if (typeof address === 'object' && address.family !== family)
-      throw fault(`${path}/address`, `expected an address of the family ${family}, as the ${shown} has`)
+      throw invalidField(`${path}/address`, `expected an address of the family ${family}, as the ${shown} has`)
   }
 }
 
 /** @throws ApiError 409 */
 async function refuseInUse(ctx: WriteContext, { extId, name }: GatewayEntity): Promise<void> {
-  const users = await usersOf(ctx, Gateway.kind, extId, () => true)
+  const users = await visibleReferrers(ctx, Gateway.kind, extId, () => true)
   if (users.length > 0) throw inUse('gateway', name, await namesOf(ctx, users))
 }

@@ -6,7 +6,7 @@ import { formatAddress, parseAddress, textOf } from '../../../core/ip-address.ts
 import type { InteriorRouting } from '../../../drivers/gateways.ts'
 import type { InteriorRouter } from '../../../drivers/vpn-tunnels.ts'
 import type { StepContext } from '../../context.ts'
-import { fault, hostFaults } from '../ip-config.ts'
+import { hostFaults, invalidField } from '../ip-config.ts'
 import { readSubnet } from '../ip-subnet.ts'
 import { type GatewayBody, type GatewayEntity, localOf, localVpnOf, remoteOf, remoteVpnOf } from './entity.ts'
 
@@ -31,7 +31,7 @@ export function interiorFaults(gateway: OfServices): readonly ApiError[] {
   const isSilent = isNeeded && ebgpConfig?.asn === undefined
   return [
     ...(isSilent
-      ? [fault(`${pathOf(gateway)}/ebgpConfig/asn`, 'is required: eBGP advertises what peerIgpConfig describes')]
+      ? [invalidField(`${pathOf(gateway)}/ebgpConfig/asn`, 'is required: eBGP advertises what peerIgpConfig describes')]
       : []),
     ...localPrefixList.flatMap((subnet, index) => prefixFaults(subnet, `${path}/localPrefixList[${index}]`)),
     ...ibgpConfigList.flatMap((config, index) => [
@@ -45,30 +45,30 @@ export function interiorFaults(gateway: OfServices): readonly ApiError[] {
 function prefixFaults(subnet: NonNullable<Interior['localPrefixList']>[number], path: string): readonly ApiError[] {
   const prefix = readSubnet(subnet, path)
   if (!('first' in prefix)) return prefix
-  return prefix.family === 'IPV4' ? [] : [fault(path, 'expected an IPv4 prefix: tunnels carry IPv4')]
+  return prefix.family === 'IPV4' ? [] : [invalidField(path, 'expected an IPv4 prefix: tunnels carry IPv4')]
 }
 
 function numberFaults({ asn }: IbgpConfig, expected: number | undefined, path: string): readonly ApiError[] {
   if (asn === undefined || expected === undefined || asn === expected) return []
-  return [fault(path, `expected ${expected}, as in ebgpConfig, because iBGP stays in one AS; found ${asn}`)]
+  return [invalidField(path, `expected ${expected}, as in ebgpConfig, because iBGP stays in one AS; found ${asn}`)]
 }
 
 function peerFaults(list: readonly IbgpConfig[], index: number, path: string): readonly ApiError[] {
   const { peerIp } = list[index] as IbgpConfig
-  if (peerIp === undefined) return [fault(path, 'is required')]
+  if (peerIp === undefined) return [invalidField(path, 'is required')]
   const faults = hostFaults(peerIp, path)
   if (faults.length > 0) return faults
-  if (peerIp.ipv4 === undefined) return [fault(path, 'expected an IPv4 address: tunnels carry IPv4')]
+  if (peerIp.ipv4 === undefined) return [invalidField(path, 'expected an IPv4 address: tunnels carry IPv4')]
   const text = textOf(peerIp)
   const isRepeated = list.slice(0, index).some((other) => textOf(other.peerIp) === text)
-  return isRepeated ? [fault(path, `${text} is in the list already`)] : []
+  return isRepeated ? [invalidField(path, `${text} is in the list already`)] : []
 }
 
 function areaFaults({ areaId, authenticationType, password }: OspfConfig, path: string): readonly ApiError[] {
   const isUnused = password !== undefined && authenticationType === undefined
   return [
-    ...(areaId === undefined ? [fault(`${path}/areaId`, 'is required')] : []),
-    ...(isUnused ? [fault(`${path}/authenticationType`, 'is required together with password')] : []),
+    ...(areaId === undefined ? [invalidField(`${path}/areaId`, 'is required')] : []),
+    ...(isUnused ? [invalidField(`${path}/authenticationType`, 'is required together with password')] : []),
   ]
 }
 
@@ -77,7 +77,7 @@ export function missingPasswordFaults(gateway: OfServices): readonly ApiError[] 
   const { authenticationType, password } = vpnOf(gateway)?.peerIgpConfig?.ospfConfig ?? {}
   if (authenticationType === undefined || password !== undefined) return []
   const path = `${interiorPathOf(gateway)}/ospfConfig/password`
-  return [fault(path, `is required for authenticationType ${authenticationType}`)]
+  return [invalidField(path, `is required for authenticationType ${authenticationType}`)]
 }
 
 /**

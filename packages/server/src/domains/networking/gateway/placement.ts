@@ -25,7 +25,7 @@ import { requireClusterReachable } from '../../registrations/reachability.ts'
 import { freeMemoryBytes } from '../../scheduling/scheduler.ts'
 import { refuseDuringCreationOrDeletion } from '../busy.ts'
 import type { VpcEntity } from '../gateway-nodes.ts'
-import { fault } from '../ip-config.ts'
+import { invalidField } from '../ip-config.ts'
 import { reachOf } from '../route-nexthop.ts'
 import { type GatewayBody, type GatewayEntity, type Local, localBgpOf, localOf, vpcOf } from './entity.ts'
 
@@ -50,7 +50,7 @@ export async function placementOf(ctx: WriteContext, body: GatewayBody, stored?:
   const clusterExtId = named ?? subnet?.clusterReference ?? (await roomiestCluster(ctx))
   await requireNative(ctx.store, clusterExtId)
   if (subnet?.clusterReference !== undefined && subnet.clusterReference !== clusterExtId)
-    throw fault(
+    throw invalidField(
       'deployment/clusterReference',
       `expected ${subnet.clusterReference}, the cluster of the subnet ${subnet.name}`,
     )
@@ -69,12 +69,12 @@ async function managementSubnet(ctx: WriteContext, { deployment }: GatewayBody):
   if (subnet !== undefined) {
     refuseDuringCreationOrDeletion('Subnet', subnet)
     if (subnet.subnetType !== 'VLAN')
-      throw fault(`${managementPath}/subnetReference`, `expected a VLAN subnet, found ${subnet.name}`)
+      throw invalidField(`${managementPath}/subnetReference`, `expected a VLAN subnet, found ${subnet.name}`)
     if (isManaged(subnet)) return subnet
   }
   const why = subnet === undefined ? 'without a subnet' : 'on a subnet that is not managed'
-  if (address === undefined) throw fault(`${managementPath}/address`, `is required ${why}`)
-  if (defaultGateway === undefined) throw fault(`${managementPath}/defaultGateway`, `is required ${why}`)
+  if (address === undefined) throw invalidField(`${managementPath}/address`, `is required ${why}`)
+  if (defaultGateway === undefined) throw invalidField(`${managementPath}/defaultGateway`, `is required ${why}`)
   return subnet
 }
 
@@ -97,7 +97,7 @@ async function uplinkIn(
   const found = own ?? (localBgpService !== undefined ? routed : localVpnService !== undefined ? nat : (routed ?? nat))
   if (found !== undefined || localBgpService !== undefined) return found
   const needed = localVpnService === undefined ? 'an external subnet' : 'an external subnet with NAT'
-  throw fault('vpcReference', `expected a VPC with ${needed}; ${vpc.name} has none`)
+  throw invalidField('vpcReference', `expected a VPC with ${needed}; ${vpc.name} has none`)
 }
 
 /** @throws ApiError 409 */
@@ -123,13 +123,13 @@ async function roomiestCluster(ctx: WriteContext): Promise<string> {
     if (best === undefined || free > best.free) best = { extId, free }
   }
   if (best !== undefined) return best.extId
-  throw fault('deployment/clusterReference', 'expected a cluster of the native hypervisor; none is reachable')
+  throw invalidField('deployment/clusterReference', 'expected a cluster of the native hypervisor; none is reachable')
 }
 
 async function requireNative(store: Reader, clusterExtId: string): Promise<void> {
   const cluster = await store.get(Cluster, clusterExtId)
   if (cluster === undefined || !isNative(cluster))
-    throw fault(
+    throw invalidField(
       'deployment/clusterReference',
       `expected a cluster of the native hypervisor, found ${cluster?.name ?? clusterExtId}`,
     )

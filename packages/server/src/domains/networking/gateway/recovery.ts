@@ -16,16 +16,16 @@ import {
   together,
 } from '../../context.ts'
 import { closedBecause } from '../../scheduling/host-state.ts'
-import { holdNode, releaseNodes } from '../../scheduling/manager-nodes.ts'
-import { allocationsOf, giveBack } from '../../scheduling/scheduler.ts'
-import { applianceOf, applianceSize, clusterOf, hostFor, hostOf } from './appliance.ts'
+import { holdNode, releaseManagerNodes } from '../../scheduling/manager-nodes.ts'
+import { allocationsOf, releaseReservation } from '../../scheduling/scheduler.ts'
+import { applianceOf, applianceSize, clusterOfGateway, hostFor, hostOfGateway } from './appliance.ts'
 import { type GatewayEntity, storedOf } from './entity.ts'
 
 interface Leaving {
   readonly extId: string
   readonly fromHostExtId: string
 }
-interface Found extends Leaving {
+interface Recovered extends Leaving {
   /** It runs on a host that answers, but is in maintenance. */
   readonly isMovable: boolean
   /** It is without power on a host that runs guests, which starts it again. */
@@ -51,10 +51,11 @@ export const moveGateways: Schedule = {
 async function leavingOf(
   { drivers: { hardware, networkFabric }, store }: ScheduleContext,
   gateway: GatewayEntity,
-): Promise<Found | undefined> {
+): Promise<Recovered | undefined> {
   const { change, extId, vmReference } = gateway
-  if (vmReference === undefined || change !== undefined || !hardware.isReachable(clusterOf(gateway))) return undefined
-  const host = await store.get(Host, (await hostOf(store, gateway)) ?? '')
+  if (vmReference === undefined || change !== undefined || !hardware.isReachable(clusterOfGateway(gateway)))
+    return undefined
+  const host = await store.get(Host, (await hostOfGateway(store, gateway)) ?? '')
   if (host === undefined) return undefined
   const isUp = hardware.isHostUp(host.extId)
   const isOff = (await networkFabric.gateway(extId))?.isOff === true
@@ -64,7 +65,7 @@ async function leavingOf(
 }
 
 /** @returns false when it has to wait for a task of the gateway, or for room on another host */
-async function accept(ctx: ScheduleContext, { isMovable, staysOnHost, ...leaving }: Found): Promise<boolean> {
+async function accept(ctx: ScheduleContext, { isMovable, staysOnHost, ...leaving }: Recovered): Promise<boolean> {
   const { extId, fromHostExtId } = leaving
   if (ctx.runner.queueLength(extId) > 0) return false
   let isAccepted = false
@@ -76,7 +77,7 @@ async function accept(ctx: ScheduleContext, { isMovable, staysOnHost, ...leaving
       operation: isMovable ? 'kGatewayMigrate' : 'kGatewayRecover',
       description: `${isMovable ? 'Migrate' : 'Recover'} gateway ${gateway.name}`,
       affected: [{ extId, name: gateway.name, rel: Gateway.rel }],
-      clusterExtIds: [clusterOf(gateway)],
+      clusterExtIds: [clusterOfGateway(gateway)],
       locks: [extId],
       background: true,
     })
@@ -97,11 +98,11 @@ async function runsGuests({ drivers, store }: RecordContext, hostExtId: string):
 }
 
 /** @returns the host @throws DriverError when none has room */
-async function holdElsewhere(ctx: RecordContext, gateway: GatewayEntity, taken: readonly string[]): Promise<string> {
+async function reserveOtherHost(ctx: RecordContext, gateway: GatewayEntity, taken: readonly string[]): Promise<string> {
   const choice = await hostFor(ctx, gateway, taken)
   if ('reasons' in choice) throw DriverError.retryable(`no host can run the gateway ${gateway.name}`)
   const { hostExtId } = choice
-  const held = { extId: applianceOf(gateway), hostExtId, clusterExtId: clusterOf(gateway) }
+  const held = { extId: applianceOf(gateway), hostExtId, clusterExtId: clusterOfGateway(gateway) }
   await holdNode(ctx.store, held, applianceSize)
   return hostExtId
 }
@@ -109,10 +110,10 @@ async function holdElsewhere(ctx: RecordContext, gateway: GatewayEntity, taken: 
 const elsewhere = async ({ store }: Pick<StepContext, 'store'>, gateway: GatewayEntity, { fromHostExtId }: Leaving) =>
   (await allocationsOf(store, applianceOf(gateway))).find(({ hostExtId }) => hostExtId !== fromHostExtId)?.hostExtId
 
-async function leaveElsewhere(ctx: RecordContext, input: Leaving): Promise<void> {
+async function releaseOtherHost(ctx: RecordContext, input: Leaving): Promise<void> {
   const gateway = await storedOf(ctx, input)
   const host = await elsewhere(ctx, gateway, input)
-  if (host !== undefined) await giveBack(ctx.store, applianceOf(gateway), host)
+  if (host !== undefined) await releaseReservation(ctx.store, applianceOf(gateway), host)
 }
 
 export const migrateGateway = defineTask<Leaving>({
@@ -121,8 +122,9 @@ export const migrateGateway = defineTask<Leaving>({
     {
       name: 'reserve',
       progress: 10,
-      record: async (ctx, input) => void (await holdElsewhere(ctx, await storedOf(ctx, input), [input.fromHostExtId])),
-      unrecord: leaveElsewhere,
+      record: async (ctx, input) =>
+        void (await reserveOtherHost(ctx, await storedOf(ctx, input), [input.fromHostExtId])),
+      unrecord: releaseOtherHost,
     },
     {
       name: 'move',
@@ -131,7 +133,8 @@ export const migrateGateway = defineTask<Leaving>({
         const gateway = await storedOf(ctx, input)
         await ctx.drivers.hypervisor.migrateVm(applianceOf(gateway), (await elsewhere(ctx, gateway, input)) as string)
       },
-      record: async (ctx, input) => giveBack(ctx.store, applianceOf(await storedOf(ctx, input)), input.fromHostExtId),
+      record: async (ctx, input) =>
+        releaseReservation(ctx.store, applianceOf(await storedOf(ctx, input)), input.fromHostExtId),
     },
   ],
 })
@@ -145,10 +148,10 @@ export const recoverGateway = defineTask<Leaving>({
       progress: 10,
       record: async (ctx, input) => {
         if (!(await runsGuests(ctx, input.fromHostExtId)))
-          await holdElsewhere(ctx, await storedOf(ctx, input), [input.fromHostExtId])
+          await reserveOtherHost(ctx, await storedOf(ctx, input), [input.fromHostExtId])
         await observe(ctx, input, 'RECOVERY_STARTED')
       },
-      unrecord: leaveElsewhere,
+      unrecord: releaseOtherHost,
     },
     {
       name: 'fence',
@@ -161,10 +164,10 @@ export const recoverGateway = defineTask<Leaving>({
         return isFenced || (await ctx.drivers.networkFabric.gateway(input.extId))?.isOff === true
       },
       record: async (ctx, input, isOff) => {
-        if (isOff !== true) return leaveElsewhere(ctx, input)
+        if (isOff !== true) return releaseOtherHost(ctx, input)
         const gateway = await storedOf(ctx, input)
         const isHeldElsewhere = (await elsewhere(ctx, gateway, input)) !== undefined
-        if (isHeldElsewhere) await giveBack(ctx.store, applianceOf(gateway), input.fromHostExtId)
+        if (isHeldElsewhere) await releaseReservation(ctx.store, applianceOf(gateway), input.fromHostExtId)
         await observe(ctx, input, 'RECOVERY_IN_PROGRESS')
       },
     },
@@ -185,12 +188,12 @@ export const recoverGateway = defineTask<Leaving>({
 async function restart(ctx: StepContext, gateway: GatewayEntity): Promise<void> {
   const { hypervisor, networkFabric } = ctx.drivers
   const vmExtId = applianceOf(gateway)
-  let host = (await hostOf(ctx.store, gateway)) as string
+  let host = (await hostOfGateway(ctx.store, gateway)) as string
   if (!ctx.drivers.hardware.isHostUp(host)) {
     await hypervisor.fenceVm(vmExtId, host)
     await ctx.checkpoint(undefined, async (record) => {
-      await releaseNodes(record.store, [vmExtId])
-      host = await holdElsewhere(record, gateway, [])
+      await releaseManagerNodes(record.store, [vmExtId])
+      host = await reserveOtherHost(record, gateway, [])
     })
   }
   await hypervisor.startVm(vmExtId, host)

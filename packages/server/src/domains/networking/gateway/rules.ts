@@ -2,7 +2,7 @@
 import { ApiError } from '../../../core/api-error.ts'
 import type { RuleContext } from '../../../core/handlers.ts'
 import { textOf } from '../../../core/ip-address.ts'
-import { fault, hostFaults } from '../ip-config.ts'
+import { hostFaults, invalidField } from '../ip-config.ts'
 import {
   type GatewayBody,
   type Local,
@@ -23,7 +23,7 @@ export function gatewayFaults(body: GatewayBody, { id, verb }: RuleContext['oper
   const isLocal = localOf(body) !== undefined
   if (found.length !== 1) {
     const expected = (isLocal ? localServices : remoteServices).join(', ')
-    return [fault('services', `expected exactly one of ${expected}, found ${found.join(' and ') || 'none'}`)]
+    return [invalidField('services', `expected exactly one of ${expected}, found ${found.join(' and ') || 'none'}`)]
   }
   const remote = remoteOf(body)
   return [
@@ -37,16 +37,19 @@ function localFaults(body: GatewayBody, { localBgpService }: Local): readonly Ap
   const { deployment, gatewayDeviceVendor, vpcReference } = body
   const faults = [...deploymentFaults(deployment ?? {}), ...interiorFaults(body)]
   if (gatewayDeviceVendor !== undefined)
-    faults.push(fault('gatewayDeviceVendor', 'expected none: a local gateway is an appliance of this deployment'))
+    faults.push(
+      invalidField('gatewayDeviceVendor', 'expected none: a local gateway is an appliance of this deployment'),
+    )
   const vpc = localBgpService?.vpcReference
   if (vpc !== undefined && vpcReference !== undefined && vpc !== vpcReference)
-    faults.push(fault('services/localBgpService/vpcReference', `expected ${vpcReference}, as in vpcReference`))
+    faults.push(invalidField('services/localBgpService/vpcReference', `expected ${vpcReference}, as in vpcReference`))
   const hasVpc = vpcOf(body) !== undefined
   const isOnVlan = deployment?.managementInterface !== undefined
-  if (localBgpService !== undefined && !hasVpc) faults.push(fault('vpcReference', 'is required for a BGP service'))
+  if (localBgpService !== undefined && !hasVpc)
+    faults.push(invalidField('vpcReference', 'is required for a BGP service'))
   else if (hasVpc === isOnVlan)
     faults.push(
-      fault(
+      invalidField(
         'vpcReference',
         `expected either a VPC or deployment/managementInterface, found ${hasVpc ? 'both' : 'neither'}`,
       ),
@@ -69,7 +72,7 @@ function deploymentFaults({
   const path = 'deployment/managementInterface'
   const { subnetReference, vlanId, address, defaultGateway } = managementInterface
   if ((subnetReference === undefined) === (vlanId === undefined))
-    faults.push(fault(path, 'expected exactly one of subnetReference and vlanId'))
+    faults.push(invalidField(path, 'expected exactly one of subnetReference and vlanId'))
   if (address !== undefined) faults.push(...hostFaults(address, `${path}/address`))
   if (defaultGateway !== undefined) faults.push(...hostFaults(defaultGateway, `${path}/defaultGateway`))
   return faults
@@ -79,7 +82,7 @@ function remoteFaults(body: GatewayBody, services: Remote): readonly ApiError[] 
   const { remoteBgpService, remoteVpnService, remoteVtepService } = services
   const faults: ApiError[] = []
   for (const name of ['deployment', 'vpcReference'] as const)
-    if (body[name] !== undefined) faults.push(fault(name, 'expected none for a remote gateway'))
+    if (body[name] !== undefined) faults.push(invalidField(name, 'expected none for a remote gateway'))
   if (remoteBgpService !== undefined)
     faults.push(...hostFaults(remoteBgpService.address, 'services/remoteBgpService/address'))
   if (remoteVpnService !== undefined) {
@@ -92,17 +95,17 @@ function remoteFaults(body: GatewayBody, services: Remote): readonly ApiError[] 
 
 function vtepFaults(vteps: NonNullable<NonNullable<Remote['remoteVtepService']>['vteps']>): readonly ApiError[] {
   const path = 'services/remoteVtepService/vteps'
-  if (vteps.length === 0) return [fault(path, 'expected 1 to 10 VTEPs, found none')]
+  if (vteps.length === 0) return [invalidField(path, 'expected 1 to 10 VTEPs, found none')]
   const texts = vteps.map(({ address }) => textOf(address))
   return vteps.flatMap(({ address }, index) => {
     const faults = required(address, `${path}[${index}]/address`)
     const isRepeated = texts[index] !== undefined && texts.indexOf(texts[index]) < index
-    return isRepeated ? [fault(`${path}[${index}]/address`, `${texts[index]} is in the list already`)] : faults
+    return isRepeated ? [invalidField(`${path}[${index}]/address`, `${texts[index]} is in the list already`)] : faults
   })
 }
 
 const required = (address: Parameters<typeof hostFaults>[0] | undefined, path: string): readonly ApiError[] =>
-  address === undefined ? [fault(path, 'is required')] : hostFaults(address, path)
+  address === undefined ? [invalidField(path, 'is required')] : hostFaults(address, path)
 
 /** A 501 that names the first field without behaviour. */
 function unbuiltFault(operation: string, body: GatewayBody): ApiError | undefined {

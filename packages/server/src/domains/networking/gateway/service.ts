@@ -10,7 +10,7 @@ import type { GatewayProgram, GatewayService } from '../../../drivers/gateways.t
 import type { Reader } from '../../../store/store.ts'
 import type { StepContext } from '../../context.ts'
 import { programPeer } from '../bgp-peer.ts'
-import { fault } from '../ip-config.ts'
+import { invalidField } from '../ip-config.ts'
 import type { Phase } from '../lifecycle.ts'
 import { programTunnels } from '../vpn-connection/program.ts'
 import { applianceOf } from './appliance.ts'
@@ -105,8 +105,8 @@ export async function serversFor(
 function differing(
   name: 'dnsServers' | 'ntpServers',
   given: Deployment,
-  known: readonly (Deployment | undefined)[],
+  accepted: readonly (Deployment | undefined)[],
 ): readonly ApiError[] {
-  if (given[name] === undefined || known.some((each) => isDeepStrictEqual(each?.[name], given[name]))) return []
-  return [fault(`deployment/${name}`, 'expected none, because they are synchronised with the system')]
+  if (given[name] === undefined || accepted.some((each) => isDeepStrictEqual(each?.[name], given[name]))) return []
+  return [invalidField(`deployment/${name}`, 'expected none, because they are synchronised with the system')]
 }

@@ -6,8 +6,15 @@ import type { TaskStarted } from '../../../core/handlers.ts'
 import { defineTask, type StepContext, type WriteContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import { refuseWhileChanging } from '../busy.ts'
-import { fault } from '../ip-config.ts'
-import { applianceOf, clusterOf, createDisk, diskOf, domainOf, fenceOnSilentHost } from './appliance.ts'
+import { invalidField } from '../ip-config.ts'
+import {
+  applianceDiskId,
+  applianceDomain,
+  applianceOf,
+  clusterOfGateway,
+  createDisk,
+  fenceOnSilentHost,
+} from './appliance.ts'
 import { type GatewayEntity, localOf, storedOf, vpcOf } from './entity.ts'
 import { statusOf } from './view.ts'
 
@@ -19,8 +26,8 @@ interface Upgrade {
 export async function upgrade(ctx: WriteContext<GatewayEntity>): Promise<TaskStarted> {
   const gateway = ctx.target
   const { extId, name, installedSoftwareVersion: installed = '', supportedSoftwareVersion: version = '' } = gateway
-  if (localOf(gateway) === undefined) throw fault('extId', `expected a local gateway; ${name} is remote`)
-  await requireClusterReachable(ctx, clusterOf(gateway))
+  if (localOf(gateway) === undefined) throw invalidField('extId', `expected a local gateway; ${name} is remote`)
+  await requireClusterReachable(ctx, clusterOfGateway(gateway))
   refuseWhileChanging('Gateway', gateway)
   const { state, message } = await statusOf(ctx, gateway)
   if (state !== 'UP')
@@ -40,7 +47,7 @@ export async function upgrade(ctx: WriteContext<GatewayEntity>): Promise<TaskSta
         { extId, name, rel: Gateway.rel },
         ...(vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel }]),
       ],
-      clusterExtIds: [clusterOf(gateway)],
+      clusterExtIds: [clusterOfGateway(gateway)],
       locks: [extId],
     },
   )
@@ -63,7 +70,7 @@ export const upgradeGateway = defineTask<Upgrade>({
       seconds: [80, 105],
       run: async (ctx, input) => createDisk(ctx, upgraded(await storedOf(ctx, input), input)),
       undo: async (ctx, input) =>
-        ctx.drivers.hypervisor.deleteDisk(diskOf(applianceOf(await storedOf(ctx, input)), input.version)),
+        ctx.drivers.hypervisor.deleteDisk(applianceDiskId(applianceOf(await storedOf(ctx, input)), input.version)),
     },
     {
       name: 'boot new image',
@@ -89,7 +96,7 @@ export const upgradeGateway = defineTask<Upgrade>({
       seconds: [2, 5],
       run: async (ctx, input) => {
         const gateway = await storedOf(ctx, input)
-        const disk = diskOf(applianceOf(gateway), gateway.installedSoftwareVersion as string)
+        const disk = applianceDiskId(applianceOf(gateway), gateway.installedSoftwareVersion as string)
         await ctx.drivers.hypervisor.deleteDisk(disk)
       },
       record: async (ctx, { extId, version }) =>
@@ -101,6 +108,6 @@ export const upgradeGateway = defineTask<Upgrade>({
 
 async function boot(ctx: StepContext, gateway: GatewayEntity, callKey: string): Promise<void> {
   await fenceOnSilentHost(ctx, gateway)
-  await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, gateway))
+  await ctx.drivers.hypervisor.defineVm(await applianceDomain(ctx.store, gateway))
   await ctx.drivers.hypervisor.resetVm(applianceOf(gateway), callKey)
 }

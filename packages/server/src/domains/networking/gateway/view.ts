@@ -3,7 +3,7 @@ import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Layer2Stretch } from '@hyperplane/contract/networking/layer2-stretch'
 import { textOf, writeAddress } from '../../../core/ip-address.ts'
-import { addressOf, leasesOf, textOfLease } from '../../addressing/leases.ts'
+import { addressOfLease, leasesOf, textOfLease } from '../../addressing/leases.ts'
 import type { ReadContext } from '../../context.ts'
 import { viewOf } from '../bgp-view.ts'
 import { shownPeer } from '../layer2-stretch/peers.ts'
@@ -72,7 +72,7 @@ async function withInterfaces({ store }: ReadContext, gateway: GatewayEntity): P
   const leased = (await leasesOf(store, gateway.extId)).filter((lease) => !others.has(textOfLease(lease)))
   const further = leased.map((lease) => ({
     subnetReference: lease.subnetExtId as string,
-    ipAddress: writeAddress(addressOf(lease)),
+    ipAddress: writeAddress(addressOfLease(lease)),
     ...(own[0]?.macAddress !== undefined && { macAddress: own[0].macAddress }),
     mtu: own[0]?.mtu ?? 1500,
   }))

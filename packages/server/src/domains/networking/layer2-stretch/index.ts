@@ -11,12 +11,12 @@ import { leasesOf, releaseHolder, textOfLease } from '../../addressing/leases.ts
 import { type Broken, bodyRules, implement, type WriteContext } from '../../context.ts'
 import { rowsOf } from '../../invariants/rule.ts'
 import { limit } from '../../limits.ts'
-import { shownAs } from '../in-use.ts'
+import { nameFor } from '../in-use.ts'
 import { lifecycle, refuseBeyond } from '../lifecycle.ts'
 import type { StretchBody, StretchEntity } from './entity.ts'
 import { releaseOthers, sitesFor } from './interfaces.ts'
-import { programOf } from './program.ts'
-import { type RemoteEnd, readRemoteEnd, referencesOf, type StretchReferences } from './references.ts'
+import { stretchProgram } from './program.ts'
+import { type RemoteEnd, readRemoteEnd, type StretchReferences, stretchReferences } from './references.ts'
 import { refuseUnlike, stretchFaults } from './rules.ts'
 import { presentStretches } from './view.ts'
 
@@ -32,7 +32,8 @@ const stretches = lifecycle<StretchEntity, StretchBody, StretchReferences>(Layer
       create: ['set up tunnel', 60, [1.2, 3]],
       update: ['configure tunnel', 100, [2, 5]],
       delete: ['remove tunnel', 100, [1.2, 3]],
-      program: async (ctx, stretch) => ctx.drivers.networkFabric.programStretch(await programOf(ctx.store, stretch)),
+      program: async (ctx, stretch) =>
+        ctx.drivers.networkFabric.programStretch(await stretchProgram(ctx.store, stretch)),
       remove: (ctx, { extId }) => ctx.drivers.networkFabric.removeStretch(extId),
     },
     {
@@ -42,7 +43,7 @@ const stretches = lifecycle<StretchEntity, StretchBody, StretchReferences>(Layer
       remove: (ctx, { extId }) => ctx.drivers.networkFabric.endBridging(extId),
     },
   ],
-  resolve: (ctx, body, stored, prepared) => referencesOf(ctx, body, stored, prepared as RemoteEnd | undefined),
+  resolve: (ctx, body, stored, prepared) => stretchReferences(ctx, body, stored, prepared as RemoteEnd | undefined),
   async configure(ctx, { entity, references, stored }) {
     const { connection, gateway, remoteGateway, remoteIpConfig, remoteVteps, subnet } = references
     if (stored === undefined) {
@@ -109,9 +110,9 @@ async function refuseTaken(
     const hasSameGateway =
       doesShare('localSiteParams', localSiteParams) || doesShare('remoteSiteParams', remoteSiteParams)
     if (other.localSiteParams.stretchSubnetReference === localSiteParams.stretchSubnetReference)
-      throw taken(`local subnet (${await shownAs(ctx, Layer2Stretch, other)})`)
+      throw taken(`local subnet (${await nameFor(ctx, Layer2Stretch, other)})`)
     if (vni !== undefined && other.vni === vni && hasSameGateway)
-      throw taken(`vni on its gateway (${await shownAs(ctx, Layer2Stretch, other)})`)
+      throw taken(`vni on its gateway (${await nameFor(ctx, Layer2Stretch, other)})`)
   }
 }
 

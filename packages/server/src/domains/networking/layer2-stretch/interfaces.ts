@@ -5,7 +5,7 @@ import {
   type Address,
   formatAddress,
   formatPrefix,
-  holds,
+  isInRange,
   readAddress,
   textOf,
   type WireAddress,
@@ -16,7 +16,7 @@ import type { Transaction } from '../../../store/store.ts'
 import { type AddressPlan, familyOf, hostsOf, planOf, type SubnetEntity } from '../../addressing/address-plan.ts'
 import { leaseAddress, leasesOf, release, textOfLease } from '../../addressing/leases.ts'
 import type { WriteContext } from '../../context.ts'
-import { fault } from '../ip-config.ts'
+import { invalidField } from '../ip-config.ts'
 import type { ConnectionEntity } from '../vpn-connection/rules.ts'
 import type { SiteParams, StretchEntity } from './entity.ts'
 import type { StretchReferences } from './references.ts'
@@ -38,7 +38,7 @@ export async function sitesFor(
   ])
   const stretchInterfaceIpAddress = await interfaceFor(ctx, entity, subnet, remotePlan, stored)
   if (textOf(stretchInterfaceIpAddress) === textOf(remote.stretchInterfaceIpAddress))
-    throw fault(
+    throw invalidField(
       'remoteSiteParams/stretchInterfaceIpAddress',
       'expected another address than that of the local interface',
     )
@@ -66,7 +66,7 @@ async function interfaceFor(
   if (given === undefined)
     return writeAddress(await leaseAddress(ctx, subnet, { ...terms, family: familyOf(planOf(subnet.ipConfig)) }))
   const address = readAddress(given) as Address
-  const isRemote = remotePlan[address.family]?.pools.some((pool) => holds(pool, address.value)) === true
+  const isRemote = remotePlan[address.family]?.pools.some((pool) => isInRange(pool, address.value)) === true
   if (isRemote)
     throw new ApiError('IP_ADDRESS_UNAVAILABLE', {
       address: formatAddress(address),
@@ -98,16 +98,19 @@ function gatewayFaults({ defaultGatewayIPAddress: given }: SiteParams, plan: Add
 /** A client may leave out a field that follows another entity, or repeat its value. */
 function followed(path: string, given: WireAddress | undefined, own: WireAddress | undefined): ApiError[] {
   const isSame = given === undefined || textOf(given) === textOf(own)
-  return isSame ? [] : [fault(path, `expected ${textOf(own) ?? 'none'}${own === undefined ? '' : ', or none'}`)]
+  return isSame ? [] : [invalidField(path, `expected ${textOf(own) ?? 'none'}${own === undefined ? '' : ', or none'}`)]
 }
 
 function remoteInterfaceFaults({ stretchInterfaceIpAddress: given }: SiteParams, plan: AddressPlan): ApiError[] {
   const address = given && (readAddress(given) as Address)
   const prefix = address && plan[address.family]?.prefix
-  if (address === undefined || (prefix !== undefined && holds(hostsOf(prefix), address.value))) return []
+  if (address === undefined || (prefix !== undefined && isInRange(hostsOf(prefix), address.value))) return []
   const ranges = Object.values(plan).map((of) => formatPrefix(of.prefix))
   return [
-    fault('remoteSiteParams/stretchInterfaceIpAddress', `expected a host of the remote subnet, ${ranges.join(' or ')}`),
+    invalidField(
+      'remoteSiteParams/stretchInterfaceIpAddress',
+      `expected a host of the remote subnet, ${ranges.join(' or ')}`,
+    ),
   ]
 }
 

@@ -10,7 +10,7 @@ import { type GatewayEntity, remoteOf } from '../gateway/entity.ts'
 import type { StretchEntity } from './entity.ts'
 
 /** @param changed its remote gateway as a running update configures it */
-export async function programOf(
+export async function stretchProgram(
   store: Reader,
   stretch: StretchEntity,
   changed?: GatewayEntity,
@@ -53,5 +53,5 @@ const vtepsOf = (gateway: GatewayEntity): readonly string[] =>
 export async function programStretchesOf({ drivers, store }: StepContext, gateway: GatewayEntity): Promise<void> {
   for (const stretch of await store.find(Layer2Stretch, { refersTo: { kind: Gateway.kind, extId: gateway.extId } }))
     if (stretch.change?.verb !== 'create' && stretch.remoteGatewayExtId === gateway.extId)
-      await drivers.networkFabric.programStretch(await programOf(store, stretch, gateway))
+      await drivers.networkFabric.programStretch(await stretchProgram(store, stretch, gateway))
 }

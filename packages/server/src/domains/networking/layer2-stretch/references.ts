@@ -14,7 +14,7 @@ import { mayRefer, type ReadContext, type WriteContext } from '../../context.ts'
 import { registrationOf } from '../../registrations/registrations.ts'
 import { refuseWhileChanging } from '../busy.ts'
 import { type GatewayEntity, localOf, remoteOf } from '../gateway/entity.ts'
-import { fault } from '../ip-config.ts'
+import { invalidField } from '../ip-config.ts'
 import { readRemote } from '../remote-entities.ts'
 import type { ConnectionEntity } from '../vpn-connection/rules.ts'
 import type { StretchBody, StretchEntity } from './entity.ts'
@@ -64,7 +64,7 @@ export async function readRemoteEnd(
 }
 
 /** @throws ApiError 400 for entities of another sort, 404, 409 while one of them changes, 503 */
-export async function referencesOf(
+export async function stretchReferences(
   ctx: WriteContext,
   body: StretchBody,
   stored: StretchEntity | undefined,
@@ -144,10 +144,10 @@ async function managerFaults(ctx: WriteContext, body: StretchBody): Promise<read
   const isLocalFaulty = ![undefined, own?.extId].includes(local.pcClusterReference)
   return [
     ...(isLocalFaulty
-      ? [fault('localSiteParams/pcClusterReference', `expected this manager, ${own?.extId}, or none`)]
+      ? [invalidField('localSiteParams/pcClusterReference', `expected this manager, ${own?.extId}, or none`)]
       : []),
     ...(remote.pcClusterReference === own?.extId
-      ? [fault(path, 'expected another manager than this one')]
+      ? [invalidField(path, 'expected another manager than this one')]
       : (await registrationOf(ctx.store, remote.pcClusterReference ?? '')) === undefined
         ? [missing(ctx, body, path, 'domain manager')]
         : []),
@@ -166,11 +166,11 @@ function refuseUnfit(
   refuseAll([
     ...(isManaged(subnet) && isExternal !== true
       ? []
-      : [fault('localSiteParams/stretchSubnetReference', 'expected a managed subnet that is not external')]),
-    ...(isFit ? [] : [fault(path, 'expected a local gateway with a VTEP service')]),
-    ...(isNearby ? [] : [fault(path, `expected a gateway on the cluster of the subnet ${name}`)]),
+      : [invalidField('localSiteParams/stretchSubnetReference', 'expected a managed subnet that is not external')]),
+    ...(isFit ? [] : [invalidField(path, 'expected a local gateway with a VTEP service')]),
+    ...(isNearby ? [] : [invalidField(path, `expected a gateway on the cluster of the subnet ${name}`)]),
     ...(remoteGateway !== undefined && remoteOf(remoteGateway)?.remoteVtepService === undefined
-      ? [fault('remoteSiteParams/connectionReference', 'expected a remote gateway with a VTEP service')]
+      ? [invalidField('remoteSiteParams/connectionReference', 'expected a remote gateway with a VTEP service')]
       : []),
   ])
 }

@@ -2,7 +2,7 @@
 import { ApiError } from '../../../core/api-error.ts'
 import { formatAddress, formatPrefix } from '../../../core/ip-address.ts'
 import { type AddressPlan, families, intersection } from '../../addressing/address-plan.ts'
-import { fault, hostFaults } from '../ip-config.ts'
+import { hostFaults, invalidField } from '../ip-config.ts'
 import type { StretchBody } from './entity.ts'
 
 export function stretchFaults({
@@ -16,10 +16,13 @@ export function stretchFaults({
     ...(isVpn === (vni === undefined)
       ? []
       : [
-          fault('vni', isVpn ? 'expected none for the connectionType VPN' : 'is required for the connectionType VXLAN'),
+          invalidField(
+            'vni',
+            isVpn ? 'expected none for the connectionType VPN' : 'is required for the connectionType VXLAN',
+          ),
         ]),
     ...(remoteSiteParams.pcClusterReference === undefined
-      ? [fault('remoteSiteParams/pcClusterReference', 'is required: it names the manager of the remote site')]
+      ? [invalidField('remoteSiteParams/pcClusterReference', 'is required: it names the manager of the remote site')]
       : []),
     ...Object.entries({ localSiteParams, remoteSiteParams }).flatMap(([side, params]) => [
       ...addressNames.flatMap((name) =>
@@ -27,9 +30,9 @@ export function stretchFaults({
       ),
       ...(params.vpnInterfaceIPAddress === undefined || isVpn
         ? []
-        : [fault(`${side}/vpnInterfaceIPAddress`, 'expected only for the connectionType VPN')]),
+        : [invalidField(`${side}/vpnInterfaceIPAddress`, 'expected only for the connectionType VPN')]),
       ...(params.highAvailabilityGroup?.isHaEnabled === true && isVpn
-        ? [fault(`${side}/highAvailabilityGroup/isHaEnabled`, 'expected only for the connectionType VXLAN')]
+        ? [invalidField(`${side}/highAvailabilityGroup/isHaEnabled`, 'expected only for the connectionType VXLAN')]
         : []),
     ]),
   ]
@@ -43,7 +46,8 @@ export function refuseUnlike(local: AddressPlan, remote: AddressPlan, path: stri
     if (other === undefined) continue
     const isInside = own !== undefined && own.prefix.first <= other.prefix.first && other.prefix.last <= own.prefix.last
     const inside = own === undefined ? `nothing in ${family}` : `${formatPrefix(own.prefix)}, or a part of it`
-    if (!isInside) throw fault(path, `expected ${inside}, as at the local side; found ${formatPrefix(other.prefix)}`)
+    if (!isInside)
+      throw invalidField(path, `expected ${inside}, as at the local side; found ${formatPrefix(other.prefix)}`)
     for (const pool of own.pools)
       for (const [shared] of other.pools.map((foreign) => intersection(pool, foreign)))
         if (shared !== undefined) {

@@ -6,7 +6,7 @@ import type { Reader } from '../../../store/store.ts'
 import type { ReadContext } from '../../context.ts'
 import type { StretchEntity } from './entity.ts'
 import { shownPeer } from './peers.ts'
-import { programOf } from './program.ts'
+import { stretchProgram } from './program.ts'
 
 type Status = NonNullable<StretchEntity['stretchStatus']>
 type HighAvailability = NonNullable<StretchEntity['highAvailabilityStatus']>
@@ -14,11 +14,11 @@ type HighAvailability = NonNullable<StretchEntity['highAvailabilityStatus']>
 export const presentStretches = (
   ctx: ReadContext,
   stretches: readonly StretchEntity[],
-): Promise<readonly StretchEntity[]> => Promise.all(stretches.map((stretch) => shown(ctx, stretch)))
+): Promise<readonly StretchEntity[]> => Promise.all(stretches.map((stretch) => presentStretch(ctx, stretch)))
 
-async function shown(ctx: ReadContext, stretch: StretchEntity): Promise<StretchEntity> {
+async function presentStretch(ctx: ReadContext, stretch: StretchEntity): Promise<StretchEntity> {
   const view = await ctx.drivers.networkFabric.stretch(stretch.extId)
-  const { tunnel } = await programOf(ctx.store, stretch)
+  const { tunnel } = await stretchProgram(ctx.store, stretch)
   const status = statusOf(view)
   const highAvailabilityStatus = availabilityOf(view)
   return {
@@ -36,7 +36,7 @@ async function shown(ctx: ReadContext, stretch: StretchEntity): Promise<StretchE
   }
 }
 
-/** With the interfaces of the VPN connection, or the gateways that stand in for the local one. */
+/** With the interfaces of the VPN connection, or the peer gateways of the local one. */
 async function sitesOf(
   store: Reader,
   { localSiteParams: local, remoteSiteParams: remote, vpnConnectionExtId }: StretchEntity,

@@ -11,9 +11,9 @@ import { type Broken, implement, type ReadContext, type StepContext, type WriteC
 import { rowsOf } from '../../invariants/rule.ts'
 import { limit, limitOf } from '../../limits.ts'
 import { requireClusterReachable, requireReachable } from '../../registrations/reachability.ts'
-import { lockOf } from '../../scheduling/switch-bridges.ts'
+import { lockOfSwitches } from '../../scheduling/switch-bridges.ts'
 import { inUse, namesOf } from '../in-use.ts'
-import { fault } from '../ip-config.ts'
+import { invalidField } from '../ip-config.ts'
 import { lifecycle, refuseBeyond } from '../lifecycle.ts'
 import { configureHosts, removeFromHosts, restoreHosts } from './hosts.ts'
 import { type SwitchBody, type SwitchCluster, type SwitchEntity, switchFaults } from './rules.ts'
@@ -72,7 +72,7 @@ const switches = lifecycle<SwitchEntity, SwitchBody, SwitchReferences>(VirtualSw
     return {
       affected: [{ extId, rel: Cluster.rel }, ...[...hostExtIds].map((host) => ({ extId: host, rel: Host.rel }))],
       clusterExtIds: [extId],
-      locks: [lockOf(extId)],
+      locks: [lockOfSwitches(extId)],
     }
   },
   held: ({ name, uplinks, clusters }) => ({ name, uplinks, hostExtIds: clusters[0]?.hosts.map(({ extId }) => extId) }),
@@ -114,7 +114,7 @@ export const virtualSwitch = implement(
       createVirtualSwitch: ({ body, headers }) => [
         ...switchFaults(body, headers.clusterId),
         ...(body.isDefault === true
-          ? [fault('isDefault', 'expected false: the default switch comes with the cluster')]
+          ? [invalidField('isDefault', 'expected false: the default switch comes with the cluster')]
           : []),
       ],
       updateVirtualSwitchById: ({ body, headers }) => switchFaults(body, headers.clusterId),
@@ -143,13 +143,13 @@ async function resolved(
   if (cluster.config?.hypervisorTypes?.includes('AHV') !== true)
     throw new ApiError('CAPABILITY_NOT_SUPPORTED', { capability: 'virtual switches' })
   const hosts = await ctx.store.findWhere(Host, { 'cluster/uuid': clusterExtId })
-  const known = new Set(hosts.map(({ extId }) => extId))
+  const hostExtIds = new Set(hosts.map(({ extId }) => extId))
   refuseAll(
     named.flatMap(({ extId }, index) =>
-      known.has(extId)
+      hostExtIds.has(extId)
         ? []
         : [
-            fault(
+            invalidField(
               `clusters[0]/hosts[${index}]/extId`,
               `expected a host of the cluster ${cluster.name}, found ${extId}`,
             ),

@@ -4,14 +4,14 @@ import type { VirtualSwitch } from '@hyperplane/contract/networking/virtual-swit
 import type { ApiError } from '../../../core/api-error.ts'
 import {
   formatPrefix,
-  holds,
+  isInRange,
   notAHost,
   type Prefix,
   parseAddress,
   prefixLengthOf,
   prefixOf,
 } from '../../../core/ip-address.ts'
-import { fault } from '../ip-config.ts'
+import { invalidField } from '../ip-config.ts'
 
 export type SwitchEntity = EntityOf<typeof VirtualSwitch>
 export type SwitchBody = BodyOf<typeof VirtualSwitch>
@@ -24,14 +24,14 @@ export function switchFaults({ bondMode, clusters, igmpSpec }: SwitchBody, clust
   return [
     ...(clusterId === undefined || clusterId === cluster.extId
       ? []
-      : [fault('X-Cluster-Id', `expected the cluster of the body, ${cluster.extId}, found ${clusterId}`)]),
+      : [invalidField('X-Cluster-Id', `expected the cluster of the body, ${cluster.extId}, found ${clusterId}`)]),
     ...repeated(cluster.hosts.map(({ extId }) => extId)).map((index) =>
-      fault(`clusters[0]/hosts[${index}]/extId`, 'names a host twice'),
+      invalidField(`clusters[0]/hosts[${index}]/extId`, 'names a host twice'),
     ),
     ...cluster.hosts.flatMap((host, index) => hostFaults(host, bondMode, `clusters[0]/hosts[${index}]`)),
     ...addressFaults(cluster),
     ...(igmpSpec?.querierSpec?.isQuerierEnabled === true && igmpSpec.isSnoopingEnabled !== true
-      ? [fault('igmpSpec/querierSpec/isQuerierEnabled', 'expected only with isSnoopingEnabled')]
+      ? [invalidField('igmpSpec/querierSpec/isQuerierEnabled', 'expected only with isSnoopingEnabled')]
       : []),
   ]
 }
@@ -42,9 +42,9 @@ const repeated = (values: readonly string[]): readonly number[] =>
 
 function hostFaults({ hostNics = [] }: SwitchHost, bondMode: SwitchBody['bondMode'], path: string): ApiError[] {
   return [
-    ...repeated(hostNics).map((index) => fault(`${path}/hostNics[${index}]`, 'names a NIC twice')),
+    ...repeated(hostNics).map((index) => invalidField(`${path}/hostNics[${index}]`, 'names a NIC twice')),
     ...(bondMode === 'NONE' && hostNics.length > 1
-      ? [fault(`${path}/hostNics`, `expected at most one NIC with the bond mode NONE, found ${hostNics.length}`)]
+      ? [invalidField(`${path}/hostNics`, `expected at most one NIC with the bond mode NONE, found ${hostNics.length}`)]
       : []),
   ]
 }
@@ -60,14 +60,16 @@ function addressFaults({ hosts, gatewayIpAddress }: SwitchCluster): ApiError[] {
     const address = parseAddress('IPV4', ipAddress.ip.value)
     const reason = address === undefined ? 'expected an IPv4 address' : notAHost(address)
     if (address === undefined || reason !== undefined) {
-      faults.push(fault(`${path}/ip`, reason ?? 'expected an IPv4 address'))
+      faults.push(invalidField(`${path}/ip`, reason ?? 'expected an IPv4 address'))
       continue
     }
     const own = prefixOf(address, prefixLengthOf('IPV4', ipAddress))
     subnet ??= own
     if (formatPrefix(own) !== formatPrefix(subnet))
-      faults.push(fault(path, `expected an address in ${formatPrefix(subnet)}, as of the first host with an address`))
-    if (taken.has(ipAddress.ip.value)) faults.push(fault(`${path}/ip`, 'is the address of another host'))
+      faults.push(
+        invalidField(path, `expected an address in ${formatPrefix(subnet)}, as of the first host with an address`),
+      )
+    if (taken.has(ipAddress.ip.value)) faults.push(invalidField(`${path}/ip`, 'is the address of another host'))
     taken.add(ipAddress.ip.value)
   }
   return [...faults, ...gatewayFaults(gatewayIpAddress?.value, subnet, taken)]
@@ -81,8 +83,8 @@ function gatewayFaults(
   if (gateway === undefined) return []
   const path = 'clusters[0]/gatewayIpAddress'
   const address = parseAddress('IPV4', gateway)
-  if (address === undefined) return [fault(path, 'expected an IPv4 address')]
-  if (subnet === undefined) return [fault(path, 'expected only where a host has an ipAddress')]
-  if (!holds(subnet, address.value)) return [fault(path, `expected an address in ${formatPrefix(subnet)}`)]
-  return taken.has(gateway) ? [fault(path, 'is the address of a host')] : []
+  if (address === undefined) return [invalidField(path, 'expected an IPv4 address')]
+  if (subnet === undefined) return [invalidField(path, 'expected only where a host has an ipAddress')]
+  if (!isInRange(subnet, address.value)) return [invalidField(path, `expected an address in ${formatPrefix(subnet)}`)]
+  return taken.has(gateway) ? [invalidField(path, 'is the address of a host')] : []
 }

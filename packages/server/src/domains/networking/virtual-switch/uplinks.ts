@@ -5,8 +5,8 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { WriteContext } from '../../context.ts'
 import { nicNameOf, nicOf } from '../../scheduling/switch-bridges.ts'
-import { shownAs } from '../in-use.ts'
-import { fault } from '../ip-config.ts'
+import { nameFor } from '../in-use.ts'
+import { invalidField } from '../ip-config.ts'
 import type { SwitchCluster, SwitchEntity, SwitchHost } from './rules.ts'
 
 interface NamedUplink {
@@ -43,15 +43,15 @@ export function uplinkFaults({ drivers }: Pick<WriteContext, 'drivers'>, { hosts
     const named = (host.hostNics ?? []).map((given) => nicNameOf(drivers, host.extId, given))
     const unknown = named.flatMap((name, place) =>
       name === undefined
-        ? [fault(`${path}/hostNics[${place}]`, `expected a NIC of the host: ${nics.join(', ')}, or its id`)]
+        ? [invalidField(`${path}/hostNics[${place}]`, `expected a NIC of the host: ${nics.join(', ')}, or its id`)]
         : [],
     )
-    const twice = named.flatMap((name, place) =>
+    const duplicates = named.flatMap((name, place) =>
       name !== undefined && named.indexOf(name) < place
-        ? [fault(`${path}/hostNics[${place}]`, `names ${name} again`)]
+        ? [invalidField(`${path}/hostNics[${place}]`, `names ${name} again`)]
         : [],
     )
-    return [...unknown, ...twice, ...activeFaults(drivers, host, named, path)]
+    return [...unknown, ...duplicates, ...activeFaults(drivers, host, named, path)]
   })
 }
 
@@ -63,7 +63,9 @@ function activeFaults(
 ): ApiError[] {
   if (activeUplink === undefined) return []
   const name = nicNameOf(drivers, extId, activeUplink)
-  return name !== undefined && named.includes(name) ? [] : [fault(`${path}/activeUplink`, 'expected one of hostNics')]
+  return name !== undefined && named.includes(name)
+    ? []
+    : [invalidField(`${path}/activeUplink`, 'expected one of hostNics')]
 }
 
 /** @throws ApiError 409 that names the first NIC which something else has */
@@ -78,13 +80,13 @@ export async function refuseTaken(
     if (other.extId === extId) continue
     // An update that runs holds its uplinks of before and of after.
     const own = uplinksOf({ drivers }, other.clusters[0] as SwitchCluster).map(({ key }) => key)
-    const shown = await shownAs(ctx, VirtualSwitch, other)
+    const shown = await nameFor(ctx, VirtualSwitch, other)
     for (const key of [...own, ...(other.change?.uplinks ?? [])]) holders.set(key, shown)
   }
   // The task that associates a NIC has not yet divided it.
   for (const profile of await store.find(NicProfile)) {
     const nic = uplinks.find((each) => each.nicExtId === profile.change?.hostNicExtId)
-    if (nic !== undefined) holders.set(nic.key, await shownAs(ctx, NicProfile, profile))
+    if (nic !== undefined) holders.set(nic.key, await nameFor(ctx, NicProfile, profile))
   }
   for (const { key, hostExtId, name, path } of uplinks) {
     const holder = holders.get(key) ?? otherUser(drivers, extId, hostExtId, name)

@@ -6,7 +6,7 @@ import type { Ends } from '../vpn-connection/program.ts'
 import { securityOf, tunnelOf } from '../vpn-connection/program.ts'
 import type { ConnectionEntity } from '../vpn-connection/rules.ts'
 
-/** Stands where the administrator of the device writes the secret. */
+/** Placeholder that the administrator of the device replaces by the secret. */
 export const keyPlaceholder = '<PRE_SHARED_KEY>'
 export const passwordPlaceholder = '<BGP_PASSWORD>'
 export const interiorPasswordPlaceholder = '<IBGP_PASSWORD>'

@@ -4,8 +4,8 @@ import { type ApiError, refuseAll } from '../../../core/api-error.ts'
 import type { WireAddress } from '../../../core/ip-address.ts'
 import type { WriteContext } from '../../context.ts'
 import { type GatewayEntity, localOf, localVpnOf, remoteVpnOf } from '../gateway/entity.ts'
-import { shownAs } from '../in-use.ts'
-import { fault } from '../ip-config.ts'
+import { nameFor } from '../in-use.ts'
+import { invalidField } from '../ip-config.ts'
 import { connectionsOf, type Ends, endsOf } from './program.ts'
 
 /** @param attributePath of the answer @param names of the gateways in it */
@@ -19,12 +19,12 @@ export function pairFaults(
   const faults: ApiError[] = []
   if (asn !== undefined && asn === other?.ebgpConfig?.asn)
     faults.push(
-      fault(attributePath, `expected different AS numbers, found ${asn} for ${names.local} and ${names.remote}`),
+      invalidField(attributePath, `expected different AS numbers, found ${asn} for ${names.local} and ${names.remote}`),
     )
   const [from, to] = [familyOf(localOf(local)?.serviceAddress), familyOf(other?.serviceAddress)]
   if (from !== to)
     faults.push(
-      fault(
+      invalidField(
         attributePath,
         `expected addresses of one family, found ${from} for ${names.local} and ${to} for ${names.remote}`,
       ),
@@ -39,7 +39,7 @@ export async function refuseUnfitForTunnels(ctx: WriteContext, gateway: GatewayE
   for (const connection of await connectionsOf(ctx.store, gateway.extId)) {
     const ends = await endsOf(ctx.store, connection, gateway)
     const nameOf = async (end: GatewayEntity): Promise<string> =>
-      end.extId === gateway.extId ? end.name : shownAs(ctx, Gateway, end)
+      end.extId === gateway.extId ? end.name : nameFor(ctx, Gateway, end)
     refuseAll(pairFaults(ends, 'services', { local: await nameOf(ends.local), remote: await nameOf(ends.remote) }))
   }
 }

@@ -10,8 +10,8 @@ import { rowsOf } from '../../invariants/rule.ts'
 import { limit } from '../../limits.ts'
 import { refuseDuringCreationOrDeletion, refuseWhileChanging } from '../busy.ts'
 import { type GatewayEntity, localVpnOf, remoteVpnOf, vpcOf } from '../gateway/entity.ts'
-import { inUse, namesOf, usersOf } from '../in-use.ts'
-import { fault } from '../ip-config.ts'
+import { inUse, namesOf, visibleReferrers } from '../in-use.ts'
+import { invalidField } from '../ip-config.ts'
 import { lifecycle, refuseBeyond } from '../lifecycle.ts'
 import { pairFaults } from './gateways.ts'
 import { connectionsOf, type Ends, tunnelPhases } from './program.ts'
@@ -64,7 +64,9 @@ export const vpnConnection = implement(
   {
     rules: {
       createVpnConnection: ({ body }) => [
-        ...(body.ipsecConfig.preSharedKey === undefined ? [fault('ipsecConfig/preSharedKey', 'is required')] : []),
+        ...(body.ipsecConfig.preSharedKey === undefined
+          ? [invalidField('ipsecConfig/preSharedKey', 'is required')]
+          : []),
         ...connectionFaults(body),
       ],
       updateVpnConnectionById: ({ body }) => connectionFaults(body),
@@ -88,8 +90,12 @@ async function endsFor(ctx: WriteContext, body: ConnectionBody): Promise<Ends> {
   for (const gateway of [local, remote]) refuseWhileChanging('Gateway', gateway)
   const [own, other] = [localVpnOf(local), remoteVpnOf(remote)]
   refuseAll([
-    ...(own === undefined ? [fault('localGatewayReference', 'expected a local gateway with a VPN service')] : []),
-    ...(other === undefined ? [fault('remoteGatewayReference', 'expected a remote gateway with a VPN service')] : []),
+    ...(own === undefined
+      ? [invalidField('localGatewayReference', 'expected a local gateway with a VPN service')]
+      : []),
+    ...(other === undefined
+      ? [invalidField('remoteGatewayReference', 'expected a remote gateway with a VPN service')]
+      : []),
   ])
   refuseAll(pairFaults({ local, remote }, 'remoteGatewayReference'))
   const vpc = await ctx.store.get(Vpc, vpcOf(local) ?? '')
@@ -122,7 +128,7 @@ function interfacesOf(
 
 /** @throws ApiError 409 while static routes or a stretch use it */
 async function refuseInUse(ctx: WriteContext, { extId, name }: ConnectionEntity): Promise<void> {
-  const users = await usersOf(ctx, VpnConnection.kind, extId, () => true)
+  const users = await visibleReferrers(ctx, VpnConnection.kind, extId, () => true)
   if (users.length > 0) throw inUse(VpnConnection.title, name, await namesOf(ctx, users))
 }
 

@@ -10,7 +10,7 @@ import {
   prefixOf,
   readAddress,
 } from '../../../core/ip-address.ts'
-import { fault, hostFaults } from '../ip-config.ts'
+import { hostFaults, invalidField } from '../ip-config.ts'
 
 export type ConnectionEntity = EntityOf<typeof VpnConnection>
 export type ConnectionBody = BodyOf<typeof VpnConnection>
@@ -26,10 +26,15 @@ export function connectionFaults({ dpdConfig, ipsecConfig }: ConnectionBody): re
   return [
     ...(groups.includes(group)
       ? []
-      : [fault('ipsecConfig/espPfsDhGroupNumber', `expected one of ${groups.join(', ')}, found ${group}`)]),
+      : [invalidField('ipsecConfig/espPfsDhGroupNumber', `expected one of ${groups.join(', ')}, found ${group}`)]),
     ...(timeoutSecs > intervalSecs
       ? []
-      : [fault('dpdConfig/timeoutSecs', `expected more than intervalSecs (${intervalSecs}), found ${timeoutSecs}`)]),
+      : [
+          invalidField(
+            'dpdConfig/timeoutSecs',
+            `expected more than intervalSecs (${intervalSecs}), found ${timeoutSecs}`,
+          ),
+        ]),
     ...interfaceFaults(ipsecConfig),
   ]
 }
@@ -37,19 +42,19 @@ export function connectionFaults({ dpdConfig, ipsecConfig }: ConnectionBody): re
 function interfaceFaults({ localVtiIp, remoteVtiIp }: ConnectionBody['ipsecConfig']): readonly ApiError[] {
   const [own, other] = ['ipsecConfig/localVtiIp', 'ipsecConfig/remoteVtiIp'] as const
   if (localVtiIp === undefined && remoteVtiIp === undefined) return []
-  if (localVtiIp === undefined) return [fault(own, 'is required together with remoteVtiIp')]
-  if (remoteVtiIp === undefined) return [fault(other, 'is required together with localVtiIp')]
+  if (localVtiIp === undefined) return [invalidField(own, 'is required together with remoteVtiIp')]
+  if (remoteVtiIp === undefined) return [invalidField(other, 'is required together with localVtiIp')]
   const faults = [...hostFaults(localVtiIp, own), ...hostFaults(remoteVtiIp, other)]
   if (faults.length > 0) return faults
   const [local, remote] = [readAddress(localVtiIp) as Address, readAddress(remoteVtiIp) as Address]
-  if (local.family !== 'IPV4') return [fault(own, 'expected an IPv4 address')]
+  if (local.family !== 'IPV4') return [invalidField(own, 'expected an IPv4 address')]
   const prefix = prefixOf(local, interfaceBits)
   const [first, second] = [prefix.first + 1n, prefix.first + 2n]
   if (local.value !== first && local.value !== second)
-    return [fault(own, `expected one of the two hosts of ${formatPrefix(prefix)}`)]
+    return [invalidField(own, `expected one of the two hosts of ${formatPrefix(prefix)}`)]
   const expected = first + second - local.value
   if (remote.family === 'IPV4' && remote.value === expected) return []
-  return [fault(other, `expected the other host of ${formatPrefix(prefix)}, as localVtiIp is in it`)]
+  return [invalidField(other, `expected the other host of ${formatPrefix(prefix)}, as localVtiIp is in it`)]
 }
 
 /** @param local an address that passed the rules */

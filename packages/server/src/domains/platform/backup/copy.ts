@@ -30,7 +30,7 @@ export interface Copying {
   readonly written: (parts: number) => Promise<void>
 }
 
-export const sizeOf = ({ parts }: Manifest): number => parts.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+export const sizeOfBackup = ({ parts }: Manifest): number => parts.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
 
 /** Removes what an earlier attempt may have left, then writes the encrypted snapshot. */
 export async function writeCopy({ snapshots, version }: Machinery, copying: Copying): Promise<Manifest> {

@@ -7,11 +7,11 @@ import { formatTime, parseTime } from '../../../core/time/clock.ts'
 import { defineTask, type RecordContext, type StepContext } from '../../context.ts'
 import { describeOwn, resourcesBeyondSize, sizeOfTier } from '../manager-size.ts'
 import { ownManager } from '../own-manager.ts'
-import { rehearseRestore, removeIfPossible, sizeOf, verifyCopy, writeCopy } from './copy.ts'
+import { rehearseRestore, removeIfPossible, sizeOfBackup, verifyCopy, writeCopy } from './copy.ts'
 import { failed, succeeded } from './outcome.ts'
 import { isCheckDue, retire } from './retention.ts'
-import { placeOfTarget, type RunInput, targetOf } from './target-place.ts'
-import { affectedBy, lockOf, minutesBetween, type Target } from './target-rules.ts'
+import { placeOfTarget, type RunInput, targetOfRun } from './target-place.ts'
+import { affectedByBackup, lockOfTarget, minutesBetween, type Target } from './target-rules.ts'
 
 const written = 60
 const verified = 95
@@ -19,8 +19,8 @@ const verified = 95
 const halfWayParts = 10
 
 /** @param upTo progress of the task when the backup is written */
-export async function write(ctx: StepContext, input: RunInput, upTo: number): Promise<Manifest> {
-  const target = await targetOf(ctx, input)
+export async function writeParts(ctx: StepContext, input: RunInput, upTo: number): Promise<Manifest> {
+  const target = await targetOfRun(ctx, input)
   const manager = await presentedManager(ctx)
   let reported = 0
   const report = async (parts: number): Promise<void> => {
@@ -44,7 +44,7 @@ export async function write(ctx: StepContext, input: RunInput, upTo: number): Pr
 }
 
 export async function verify(ctx: StepContext, input: RunInput, expected?: Manifest): Promise<void> {
-  const at = placeOfTarget(ctx, await targetOf(ctx, input))
+  const at = placeOfTarget(ctx, await targetOfRun(ctx, input))
   const { extId } = await ownManager(ctx.store)
   await ctx.clock.lengthy(() => verifyCopy(ctx.services, at, extId, input.restorePointExtId, ctx.stopping, expected))
 }
@@ -62,8 +62,8 @@ const isRehearsedIn = (ctx: Pick<StepContext, 'outputs'>): boolean =>
   (ctx.outputs['verify'] as { readonly isRehearsed: boolean }).isRehearsed
 
 export async function recordSuccess(ctx: RecordContext, input: RunInput, manifest: Manifest): Promise<void> {
-  const target = await targetOf(ctx, input)
-  await ctx.store.observe(BackupTarget, target.extId, succeeded(target, manifest.creationTime, sizeOf(manifest)))
+  const target = await targetOfRun(ctx, input)
+  await ctx.store.observe(BackupTarget, target.extId, succeeded(target, manifest.creationTime, sizeOfBackup(manifest)))
 }
 
 export const runBackup = defineTask<RunInput>({
@@ -73,7 +73,7 @@ export const runBackup = defineTask<RunInput>({
       name: 'write',
       progress: written,
       seconds: [5, 20],
-      run: (ctx, input) => write(ctx, input, written),
+      run: (ctx, input) => writeParts(ctx, input, written),
       undo: discardCopy,
     },
     {
@@ -81,7 +81,7 @@ export const runBackup = defineTask<RunInput>({
       progress: verified,
       run: async (ctx, input) => {
         await verify(ctx, input, writtenBy(ctx))
-        const target = await targetOf(ctx, input)
+        const target = await targetOfRun(ctx, input)
         const isRehearsed = isCheckDue(target, ctx.clock.now())
         if (isRehearsed) {
           const at = placeOfTarget(ctx, target)
@@ -94,7 +94,7 @@ export const runBackup = defineTask<RunInput>({
     {
       name: 'retire',
       run: async (ctx, input) => {
-        const target = await targetOf(ctx, input)
+        const target = await targetOfRun(ctx, input)
         return ctx.clock.lengthy(() => retire(ctx, target, writtenBy(ctx), isRehearsedIn(ctx)))
       },
       record: async (ctx, input, { removed, foreign }) => {
@@ -137,8 +137,8 @@ export async function startIfDue(
   const task = await ctx.startTask(runBackup, input, {
     operation: 'kBackupDomainManager',
     description: 'Back up Domain Manager',
-    affected: await affectedBy(store, await ownManager(store), target.location),
-    locks: [lockOf(targetExtId)],
+    affected: await affectedByBackup(store, await ownManager(store), target.location),
+    locks: [lockOfTarget(targetExtId)],
     background: true,
   })
   const nextRunTime = formatTime(clock.now() + minutesBetween(target.location) * 60_000)

@@ -10,7 +10,7 @@ export interface RunInput {
 }
 
 /** Also finds a target that is still being created. */
-export async function targetOf(
+export async function targetOfRun(
   ctx: Pick<StepContext, 'store'>,
   { targetExtId }: Pick<RunInput, 'targetExtId'>,
 ): Promise<Target> {

@@ -82,9 +82,9 @@ export async function requireEligible(ctx: Asking, location: Location): Promise<
 }
 
 /** Serialises runs and changes of a target without blocking the tasks of its cluster. */
-export const lockOf = (targetExtId: string): string => `backup-target/${targetExtId}`
+export const lockOfTarget = (targetExtId: string): string => `backup-target/${targetExtId}`
 
-export async function affectedBy(
+export async function affectedByBackup(
   store: Reader,
   manager: { readonly extId: string; readonly config: { readonly name: string } },
   location: Location,

@@ -4,7 +4,7 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { Reader } from '../../../store/store.ts'
 
 // `any`: the key selects the type of the row.
-const begunWith: Readonly<Record<string, (row: any) => boolean>> = {
+const isInNewWorld: Readonly<Record<string, (row: any) => boolean>> = {
   AuthorizationPolicy: ({ isSystemDefined }) => isSystemDefined === true,
   Category: ({ type }) => type !== 'USER',
   // The cluster of the manager itself, which runs no VMs.
@@ -24,9 +24,9 @@ const kinds = [...new Set(contract.flatMap(({ resources }) => resources))].filte
 export async function requireFresh(store: Reader): Promise<void> {
   const found: string[] = []
   for (const kind of kinds) {
-    const begins = begunWith[kind.kind]
+    const isInitial = isInNewWorld[kind.kind]
     let count = await store.count(kind)
-    if (count > 0 && begins !== undefined) count = (await store.find(kind)).filter((row) => !begins(row)).length
+    if (count > 0 && isInitial !== undefined) count = (await store.find(kind)).filter((row) => !isInitial(row)).length
     if (count > 0) found.push(`${count} of the kind ${kind.title}`)
   }
   if (found.length > 0) throw new ApiError('INSTANCE_NOT_FRESH', { found: found.join(', ') })

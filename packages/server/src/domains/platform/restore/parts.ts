@@ -1,7 +1,7 @@
 /** The four subtasks of a restore. They leave nothing behind but the second store. Source: behaviour platform.md 9. */
 import { RestoreSource } from '@hyperplane/contract/platform/restore-source'
 import { Task } from '@hyperplane/contract/platform/task'
-import { refusalOf, requireReadable } from '../../../archive/faults.ts'
+import { archiveRefusal, requireReadable } from '../../../archive/faults.ts'
 import { BackupFault, type BackupPlace, type Manifest } from '../../../archive/format.ts'
 import { placeOf } from '../../../archive/places.ts'
 import { sealedParts } from '../../../archive/read.ts'
@@ -69,7 +69,7 @@ export const check = defineTask<RestoreInput>({
             await adjust(second, given, ctx.clock.iso())
             return found
           })
-          await restores.check(ctx.stopping).catch((error) => Promise.reject(refusalOf(error)))
+          await restores.check(ctx.stopping).catch((error) => Promise.reject(archiveRefusal(error)))
           return warnings
         }),
       record: async (ctx, _input, warnings: readonly string[]) => {
@@ -91,7 +91,7 @@ export const switchStores = defineTask<RestoreInput>({
         const last = async (): Promise<void> => {
           // The instance may have come into use since the restore was accepted.
           await requireFresh(ctx.store)
-          await restores.within((second) => handOver(second, tasks, ctx.clock.iso()))
+          await restores.within((second) => takeOverTasks(second, tasks, ctx.clock.iso()))
         }
         await restores.exchange(
           tasks.map(({ extId }) => extId),
@@ -119,7 +119,7 @@ async function tasksOf({ store, taskExtId }: StepContext): Promise<readonly Task
 }
 
 /** Their success is recorded in the store that is about to become the current one. */
-async function handOver(second: Store, tasks: readonly TaskRow[], now: string): Promise<void> {
+async function takeOverTasks(second: Store, tasks: readonly TaskRow[], now: string): Promise<void> {
   const { tenantId } = await ownManager(second)
   const warnings = tasks.flatMap((task) => task.warnings ?? [])
   await second.transaction(async (transaction) => {
@@ -146,6 +146,6 @@ async function reading(
       reportingOutage(at, async () => work(at, await findRestorePoint(at, managerExtId, restorePointExtId))),
     )
   } catch (error) {
-    throw error instanceof BackupFault ? refusalOf(error) : error
+    throw error instanceof BackupFault ? archiveRefusal(error) : error
   }
 }

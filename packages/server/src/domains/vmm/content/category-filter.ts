@@ -6,7 +6,7 @@ import type { CategoryAt } from '../policies/lifecycle.ts'
 export type CategoryFilter = ValueOf<typeof ImagesFilter>
 
 /** Takes a set, because an image with 1250 categories may meet hundreds of policies. */
-export const carries = (filter: CategoryFilter, categoryExtIds: ReadonlySet<string>): boolean =>
+export const matchesCategories = (filter: CategoryFilter, categoryExtIds: ReadonlySet<string>): boolean =>
   filter.type === 'CATEGORIES_MATCH_ALL'
     ? filter.categoryExtIds.every((extId) => categoryExtIds.has(extId))
     : filter.categoryExtIds.some((extId) => categoryExtIds.has(extId))
@@ -17,7 +17,7 @@ interface Categorised {
 }
 
 export const matchingClusters = (clusters: readonly Categorised[], filter: CategoryFilter): string[] =>
-  clusters.filter(({ categories }) => carries(filter, new Set(categories))).map(({ extId }) => extId)
+  clusters.filter(({ categories }) => matchesCategories(filter, new Set(categories))).map(({ extId }) => extId)
 
 export const categoriesOf = (path: string, { categoryExtIds }: CategoryFilter): CategoryAt[] =>
   categoryExtIds.map((extId, index) => ({ path: `${path}/categoryExtIds[${index}]`, extId }))

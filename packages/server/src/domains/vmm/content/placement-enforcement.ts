@@ -45,7 +45,7 @@ interface Misplaced {
 }
 
 const operation = 'kImagePlacementEnforce'
-/** Of the 64 tasks that run at once, because a slow transfer keeps its place for hours. */
+/** A share of the 64 task slots, because a slow transfer occupies its slot for hours. */
 const maximumAtOnce = 16
 const waitMillis = 60_000
 

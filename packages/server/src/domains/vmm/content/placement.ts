@@ -7,7 +7,7 @@ import { maySee, type Reporting } from '../../../core/access/may-see.ts'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Reader } from '../../../store/store.ts'
 import { isNative } from '../vm/create/clusters.ts'
-import { type CategoryFilter, carries, matchingClusters } from './category-filter.ts'
+import { type CategoryFilter, matchesCategories, matchingClusters } from './category-filter.ts'
 
 type ImageEntity = EntityOf<typeof Image>
 type Status = ValueOf<typeof ImagePlacementStatus>
@@ -49,7 +49,7 @@ export async function activePolicies(store: Reader): Promise<readonly ActivePoli
 
 export function placementOf(active: readonly ActivePolicy[], categoryExtIds: readonly string[] = []): Placement {
   const carried = new Set(categoryExtIds)
-  const policies = active.filter(({ images }) => carries(images, carried))
+  const policies = active.filter(({ images }) => matchesCategories(images, carried))
   const [first, ...others] = policies.filter(({ isHard }) => isHard)
   const allowed = first?.clusterExtIds.filter((extId) =>
     others.every(({ clusterExtIds }) => clusterExtIds.includes(extId)),
@@ -102,7 +102,7 @@ export function statusesOf(
 }
 
 /** So many policies and conflicts an answer may hold; policies that the image breaks come first. */
-const mostShown = 100
+const maximumListed = 100
 
 /** HARD policies that share no cluster with this one; where each pair shares one and all together none, all others. */
 function conflictsOf(policy: ActivePolicy, hard: readonly ActivePolicy[]): string[] {
@@ -113,7 +113,7 @@ function conflictsOf(policy: ActivePolicy, hard: readonly ActivePolicy[]): strin
   return others
     .filter((other) => !isPairwise || disjoint(policy, other))
     .map(({ extId }) => extId)
-    .slice(0, mostShown)
+    .slice(0, maximumListed)
 }
 
 /** For new disks and CD-ROMs. @throws ApiError IMAGE_PLACEMENT_FORBIDDEN when a HARD policy keeps an image off the cluster */
@@ -150,7 +150,9 @@ export async function withPlacementStatus(
     const statuses = statusesOf(placement, image.clusterLocationExtIds ?? [], isReachable)
     const isBroken = ({ complianceStatus }: Status): boolean => complianceStatus !== 'COMPLIANT'
     const shown =
-      statuses.length > mostShown ? statuses.toSorted((a, b) => Number(isBroken(b)) - Number(isBroken(a))) : statuses
-    return { ...image, placementPolicyStatus: shown.slice(0, mostShown) }
+      statuses.length > maximumListed
+        ? statuses.toSorted((a, b) => Number(isBroken(b)) - Number(isBroken(a)))
+        : statuses
+    return { ...image, placementPolicyStatus: shown.slice(0, maximumListed) }
   })
 }

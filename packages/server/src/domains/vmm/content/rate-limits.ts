@@ -7,7 +7,7 @@ import type { Transfer } from '../../../drivers/content-source.ts'
 import type { Reader } from '../../../store/store.ts'
 import { CancelAccepted, type StepContext } from '../../context.ts'
 import { isNative } from '../vm/create/clusters.ts'
-import { carries } from './category-filter.ts'
+import { matchesCategories } from './category-filter.ts'
 
 type Policy = EntityOf<typeof ImageRateLimitPolicy>
 
@@ -25,7 +25,7 @@ export async function effectiveLimits(store: Reader): Promise<readonly Effective
   const lowestFirst = policies.toSorted((a, b) => a.rateLimitKbps - b.rateLimitKbps)
   return clusters.flatMap(({ extId: clusterExtId, categories }) => {
     const carried = new Set(categories)
-    const policy = lowestFirst.find(({ clusterEntityFilter }) => carries(clusterEntityFilter, carried))
+    const policy = lowestFirst.find(({ clusterEntityFilter }) => matchesCategories(clusterEntityFilter, carried))
     return policy === undefined ? [] : { clusterExtId, policy }
   })
 }

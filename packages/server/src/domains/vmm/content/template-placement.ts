@@ -4,14 +4,16 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { TemplatePlacementPolicy } from '@hyperplane/contract/vmm/content/template-placement-policy'
 import type { Reader } from '../../../store/store.ts'
 import { isNative } from '../vm/create/clusters.ts'
-import { carries, matchingClusters } from './category-filter.ts'
+import { matchesCategories, matchingClusters } from './category-filter.ts'
 
 type Policy = EntityOf<typeof TemplatePlacementPolicy>
 
 /** The policies that select a template with these categories. */
 export async function policiesOf(store: Reader, categoryExtIds: readonly string[]): Promise<readonly Policy[]> {
   const carried = new Set(categoryExtIds)
-  return (await store.find(TemplatePlacementPolicy)).filter(({ contentFilter }) => carries(contentFilter, carried))
+  return (await store.find(TemplatePlacementPolicy)).filter(({ contentFilter }) =>
+    matchesCategories(contentFilter, carried),
+  )
 }
 
 /** The native clusters that policies choose for a template with these categories. */

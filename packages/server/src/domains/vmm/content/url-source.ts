@@ -1,4 +1,4 @@
-/** The server of a source's URL, and how it is asked. Source: behaviour vmm.md 1.8, 1.11, 3.6. */
+/** The server of a source's URL, and requests to it. Source: behaviour vmm.md 1.8, 1.11, 3.6. */
 import type { SecretReader } from '../../../core/world.ts'
 import type { UrlAccess } from '../../../drivers/content-source.ts'
 

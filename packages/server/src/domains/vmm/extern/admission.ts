@@ -24,11 +24,11 @@ export interface OfVm {
   readonly vmExtId: string
 }
 
-export const nameOf = ({ name, extId }: ExternVmEntity): string => name ?? extId
+export const nameOfExternVm = ({ name, extId }: ExternVmEntity): string => name ?? extId
 
 /** The version rises, so that only one of two requests with the same entity tag is admitted. @throws ApiError 409 VM_BUSY */
-export async function admit(ctx: WriteContext, vm: ExternVmEntity): Promise<ExternVmEntity> {
-  requireShortQueue(ctx, vm.extId, nameOf(vm))
+export async function admitExternVm(ctx: WriteContext, vm: ExternVmEntity): Promise<ExternVmEntity> {
+  requireShortQueue(ctx, vm.extId, nameOfExternVm(vm))
   await ctx.store.touch(ExternVm, vm.extId)
   return vm
 }
@@ -52,28 +52,28 @@ export function requireStates(
   const isConnected = drivers.externalHypervisor.isConnected(vm.cluster?.extId ?? '')
   const state = isConnected ? (vm.powerState ?? 'UNDETERMINED') : 'UNDETERMINED'
   if (states.includes(state)) return
-  throw new ApiError('INVALID_POWER_STATE', { name: nameOf(vm), state, operation, states: states.join(' or ') })
+  throw new ApiError('INVALID_POWER_STATE', { name: nameOfExternVm(vm), state, operation, states: states.join(' or ') })
 }
 
-/** The VM when its task runs. @throws ApiError when it is gone from its management */
-export async function present(store: Reader, vmExtId: string): Promise<ExternVmEntity> {
+/** The VM when its task runs. @throws ApiError when its management no longer has the VM */
+export async function requireExternVm(store: Reader, vmExtId: string): Promise<ExternVmEntity> {
   return rowWithId(store, ExternVm, vmExtId)
 }
 
 /** The version rises for failed tasks too: an entity tag that was read while the task ran is outdated in any case. */
-export async function endUnchanged(ctx: RecordContext, { vmExtId }: OfVm): Promise<void> {
+export async function endExternUnchanged(ctx: RecordContext, { vmExtId }: OfVm): Promise<void> {
   if ((await ctx.store.get(ExternVm, vmExtId)) !== undefined) await ctx.store.touch(ExternVm, vmExtId)
 }
 
-export const affectedVm = ({ extId, name }: ExternVmEntity): AffectedEntity => ({
+export const affectedExternVm = ({ extId, name }: ExternVmEntity): AffectedEntity => ({
   extId,
   ...(name === undefined ? {} : { name }),
   rel: ExternVm.rel,
 })
 
-export const taskOf = (operation: string, vm: ExternVmEntity): TaskOptions => ({
+export const externVmTask = (operation: string, vm: ExternVmEntity): TaskOptions => ({
   operation,
   description: describedOperation(operation),
-  affected: [affectedVm(vm)],
+  affected: [affectedExternVm(vm)],
   ...(vm.cluster?.extId === undefined ? {} : { clusterExtIds: [vm.cluster.extId] }),
 })

@@ -22,12 +22,12 @@ import { rebootsAtTheirTime } from '../guest-tools/reboots.ts'
 import {
   connectedStates,
   type ExternVmEntity,
-  endUnchanged,
-  nameOf,
+  endExternUnchanged,
+  externVmTask,
+  nameOfExternVm,
   type OfVm,
-  present,
+  requireExternVm,
   requireStates,
-  taskOf,
   undoIfReached,
 } from './admission.ts'
 import { mirrorAndTouch } from './inventory.ts'
@@ -35,7 +35,7 @@ import { mirrorAndTouch } from './inventory.ts'
 type WithDrivers = Pick<RecordContext, 'drivers'>
 
 const toolsOf = ({ drivers }: WithDrivers, vm: ExternVmEntity): ToolsOfVm => ({
-  name: nameOf(vm),
+  name: nameOfExternVm(vm),
   tools: vm.nutanixGuestTools as Tools | undefined,
   isReachable: drivers.externalHypervisor.guestOf(vm.extId)?.areToolsReachable === true,
 })
@@ -100,7 +100,8 @@ const insertStep = <I extends WithIso>(
   run: async (ctx, { vmExtId, isoExtId }) => {
     const { externalHypervisor } = ctx.drivers
     // After a crash the ISO may be there already.
-    if (externalHypervisor.guestOf(vmExtId)?.isoExtId !== isoExtId) check(ctx, await present(ctx.store, vmExtId))
+    if (externalHypervisor.guestOf(vmExtId)?.isoExtId !== isoExtId)
+      check(ctx, await requireExternVm(ctx.store, vmExtId))
     return externalHypervisor.insertToolsIso(vmExtId, isoExtId, canAddDrive)
   },
   undo: async (ctx, { vmExtId, isoExtId }) => {
@@ -122,7 +123,7 @@ export const insertIso = defineTask<Insert>({
     {
       name: 'store',
       record: async (ctx, input) => {
-        const { nutanixGuestTools } = await present(ctx.store, input.vmExtId)
+        const { nutanixGuestTools } = await requireExternVm(ctx.store, input.vmExtId)
         const { capabilities } = input
         const tools = { ...nutanixGuestTools, isEnabled: true, ...(capabilities === undefined ? {} : { capabilities }) }
         await setTools(ctx, input, tools as Tools)
@@ -130,7 +131,7 @@ export const insertIso = defineTask<Insert>({
       },
     },
   ],
-  onUndone: endUnchanged,
+  onUndone: endExternUnchanged,
 })
 
 interface WithReboot extends OfVm {
@@ -167,7 +168,7 @@ export const installTools = defineTask<Install>({
       progress: 50,
       seconds: [3, 8],
       run: async ({ drivers, store }, { vmExtId, credential }) => {
-        const name = nameOf(await present(store, vmExtId))
+        const name = nameOfExternVm(await requireExternVm(store, vmExtId))
         if ((await drivers.externalHypervisor.copyTools(vmExtId, credential)) === 'refused')
           throw new ApiError('GUEST_REFUSED_LOGIN', { name, username: credential.username })
       },
@@ -179,7 +180,7 @@ export const installTools = defineTask<Install>({
       name: 'eject',
       run: (ctx, { vmExtId }) => ctx.drivers.externalHypervisor.ejectToolsIso(vmExtId),
       record: async (ctx, input, outside: OutsideVm) => {
-        const { nutanixGuestTools } = await present(ctx.store, input.vmExtId)
+        const { nutanixGuestTools } = await requireExternVm(ctx.store, input.vmExtId)
         const tools = installed(nutanixGuestTools as Tools | undefined, input.capabilities)
         const system = ctx.outputs['run setup'] as GuestSystem
         await setTools(ctx, input, withSystem(tools, system), input.reboot.at)
@@ -187,7 +188,7 @@ export const installTools = defineTask<Install>({
       },
     },
   ],
-  onUndone: endUnchanged,
+  onUndone: endExternUnchanged,
 })
 
 export const upgradeTools = defineTask<WithReboot>({
@@ -197,7 +198,7 @@ export const upgradeTools = defineTask<WithReboot>({
       name: 'check version',
       progress: 10,
       run: async (ctx, { vmExtId }) => {
-        const vm = await present(ctx.store, vmExtId)
+        const vm = await requireExternVm(ctx.store, vmExtId)
         requireAnswering(ctx, vm, 'upgrade')
         requireOlder(toolsOf(ctx, vm))
       },
@@ -208,13 +209,13 @@ export const upgradeTools = defineTask<WithReboot>({
     {
       name: 'store',
       record: async (ctx, input) => {
-        const { nutanixGuestTools } = await present(ctx.store, input.vmExtId)
+        const { nutanixGuestTools } = await requireExternVm(ctx.store, input.vmExtId)
         const tools = { ...(nutanixGuestTools as Tools | undefined), version: newestVersion }
         await setTools(ctx, input, withSystem(tools, ctx.outputs['run setup'] as GuestSystem), input.reboot.at)
       },
     },
   ],
-  onUndone: endUnchanged,
+  onUndone: endExternUnchanged,
 })
 
 export const uninstallTools = defineTask<OfVm>({
@@ -223,7 +224,7 @@ export const uninstallTools = defineTask<OfVm>({
     {
       name: 'check',
       progress: 10,
-      run: async (ctx, { vmExtId }) => requireAnswering(ctx, await present(ctx.store, vmExtId), 'uninstall'),
+      run: async (ctx, { vmExtId }) => requireAnswering(ctx, await requireExternVm(ctx.store, vmExtId), 'uninstall'),
       // No undo: the step only reads.
     },
     {
@@ -240,7 +241,7 @@ export const uninstallTools = defineTask<OfVm>({
       },
     },
   ],
-  onUndone: endUnchanged,
+  onUndone: endExternUnchanged,
 })
 
 interface Update extends OfVm {
@@ -255,7 +256,7 @@ export const updateTools = defineTask<Update>({
       name: 'apply',
       seconds: [0.5, 1],
       run: async (ctx, { vmExtId, isEnabled }) => {
-        requireConnected(ctx, await present(ctx.store, vmExtId))
+        requireConnected(ctx, await requireExternVm(ctx.store, vmExtId))
         await ctx.drivers.externalHypervisor.switchTools(vmExtId, isEnabled)
       },
       isIrreversible: true,
@@ -269,7 +270,7 @@ export const updateTools = defineTask<Update>({
       },
     },
   ],
-  onUndone: endUnchanged,
+  onUndone: endExternUnchanged,
 })
 
 export const rebootForToolsTask = defineTask<OfVm>({
@@ -279,7 +280,7 @@ export const rebootForToolsTask = defineTask<OfVm>({
       name: 'signal and wait',
       // A VM that is OFF, or has booted since the setup, needs no reboot.
       acts: async (ctx, { vmExtId }) => {
-        const vm = await present(ctx.store, vmExtId)
+        const vm = await requireExternVm(ctx.store, vmExtId)
         return vm.powerState === 'ON' && !toolsOf(ctx, vm).isReachable
       },
       run: (ctx, { vmExtId }) => ctx.drivers.externalHypervisor.changePower(vmExtId, 'GUEST_REBOOT', ctx.callKey),
@@ -292,5 +293,5 @@ export const rebootForTools = rebootsAtTheirTime(
   'vmm.reboot-external-vms-for-guest-tools',
   ExternVm,
   rebootForToolsTask,
-  (vm) => taskOf('RebootGuestVm', vm),
+  (vm) => externVmTask('RebootGuestVm', vm),
 )

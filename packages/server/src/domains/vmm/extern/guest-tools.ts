@@ -3,7 +3,7 @@ import { externGuestToolsOperations } from '@hyperplane/contract/vmm/extern/gues
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { implement, type ReadContext, type WriteContext } from '../../context.ts'
 import { installFaults, rebootFaults, rebootOf } from '../guest-tools/guest-tools.ts'
-import { admit, type ExternVmEntity, taskOf } from './admission.ts'
+import { admitExternVm, type ExternVmEntity, externVmTask } from './admission.ts'
 import {
   insertIso,
   installTools,
@@ -25,7 +25,7 @@ async function admitIf(
   check: (ctx: WriteContext, vm: ExternVmEntity) => void,
 ): Promise<ExternVmEntity> {
   if (ctx.services.runner.queueAhead(ctx.target.extId) === 0) check(ctx, ctx.target)
-  return admit(ctx, ctx.target)
+  return admitExternVm(ctx, ctx.target)
 }
 
 const presentTools = async (ctx: ReadContext, vms: readonly ExternVmEntity[]): Promise<readonly ExternVmEntity[]> =>
@@ -42,12 +42,12 @@ export const externGuestTools = implement(
     async updateNutanixGuestToolsById(ctx, { body: { isEnabled = true, capabilities } }) {
       const vm = await admitIf(ctx, requireConnected)
       const input = { vmExtId: vm.extId, isEnabled, capabilities }
-      return ctx.startTask(updateTools, input, taskOf('UpdateNutanixGuestTools', vm))
+      return ctx.startTask(updateTools, input, externVmTask('UpdateNutanixGuestTools', vm))
     },
     async insertNutanixGuestTools(ctx, { body: { capabilities } }) {
       const vm = await admitIf(ctx, requireInsertable)
       const input = { vmExtId: vm.extId, isoExtId: ctx.ids.uuid(), capabilities }
-      return ctx.startTask(insertIso, input, taskOf('InsertNutanixGuestTools', vm))
+      return ctx.startTask(insertIso, input, externVmTask('InsertNutanixGuestTools', vm))
     },
     async installNutanixGuestTools(ctx, { body }) {
       const reboot = rebootOf(body, ctx.clock.now())
@@ -55,16 +55,16 @@ export const externGuestTools = implement(
       const { capabilities, credential: { username = '', password = '' } = {} } = body
       const input = { vmExtId: vm.extId, isoExtId: ctx.ids.uuid(), capabilities, reboot }
       const credential = { username, password }
-      return ctx.startTask(installTools, { ...input, credential }, taskOf('InstallNutanixGuestTools', vm))
+      return ctx.startTask(installTools, { ...input, credential }, externVmTask('InstallNutanixGuestTools', vm))
     },
     async upgradeNutanixGuestTools(ctx, { body }) {
       const reboot = rebootOf(body, ctx.clock.now())
       const vm = await admitIf(ctx, (each, of) => requireAnswering(each, of, 'upgrade'))
-      return ctx.startTask(upgradeTools, { vmExtId: vm.extId, reboot }, taskOf('UpgradeNutanixGuestTools', vm))
+      return ctx.startTask(upgradeTools, { vmExtId: vm.extId, reboot }, externVmTask('UpgradeNutanixGuestTools', vm))
     },
     async uninstallNutanixGuestTools(ctx) {
       const vm = await admitIf(ctx, (each, of) => requireAnswering(each, of, 'uninstall'))
-      return ctx.startTask(uninstallTools, { vmExtId: vm.extId }, taskOf('UninstallNutanixGuestTools', vm))
+      return ctx.startTask(uninstallTools, { vmExtId: vm.extId }, externVmTask('UninstallNutanixGuestTools', vm))
     },
   },
   {

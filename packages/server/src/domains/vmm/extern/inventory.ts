@@ -22,15 +22,15 @@ export const pollInventory = {
   async run({ drivers, store, tenantId }: ScheduleContext): Promise<void> {
     const clusters = new Set((await store.find(Cluster)).map(({ extId }) => extId))
     const inventories = (await drivers.externalHypervisor.inventory()).filter((one) => clusters.has(one.clusterExtId))
-    const known = await store.find(ExternVm)
+    const stored = await store.find(ExternVm)
     const isSame = inventories.every(({ clusterExtId, isConnected, vms }) => {
-      const ours = known.filter((vm) => vm.cluster?.extId === clusterExtId)
+      const ours = stored.filter((vm) => vm.cluster?.extId === clusterExtId)
       if (!isConnected) return ours.every(({ powerState }) => powerState === 'UNDETERMINED')
       return (
         ours.length === vms.length &&
         vms.every((vm) =>
           isMirrored(
-            known.find(({ extId }) => extId === vm.extId),
+            stored.find(({ extId }) => extId === vm.extId),
             vm,
           ),
         )
@@ -48,15 +48,15 @@ async function mirrorAll(
   inventories: readonly ExternalInventory[],
   tenantId: string,
 ): Promise<void> {
-  const known = new Map((await store.find(ExternVm)).map((vm) => [vm.extId, vm]))
+  const stored = new Map((await store.find(ExternVm)).map((vm) => [vm.extId, vm]))
   const there = new Map(inventories.flatMap(({ vms }) => vms.map((vm) => [vm.extId, vm])))
   for (const { clusterExtId, isConnected } of inventories)
-    for (const vm of known.values()) {
+    for (const vm of stored.values()) {
       if (vm.cluster?.extId !== clusterExtId || there.has(vm.extId)) continue
       if (isConnected) await store.remove(ExternVm, vm.extId)
       else await mirror(store, vm, { ...vm, powerState: 'UNDETERMINED' }, tenantId)
     }
-  for (const [extId, outside] of there) await mirror(store, known.get(extId), outside, tenantId)
+  for (const [extId, outside] of there) await mirror(store, stored.get(extId), outside, tenantId)
 }
 
 export async function mirror(
@@ -77,7 +77,10 @@ export async function mirror(
   else await store.update(ExternVm, ours.extId, changes)
 }
 
-/** Ends a task: the VM as its management shows it now, and a new entity tag. A VM that is gone by now is no fault. */
+/**
+ * Ends a task: the VM as its management shows it now, and a new entity tag. A VM that was removed in the meantime is
+ * no fault.
+ */
 export async function mirrorAndTouch(ctx: RecordContext, { vmExtId }: OfVm, outside: OutsideVm): Promise<void> {
   const ours = await ctx.store.get(ExternVm, vmExtId)
   if (ours === undefined) return

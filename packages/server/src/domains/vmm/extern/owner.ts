@@ -1,7 +1,7 @@
 /** The manager stores owner and categories: both can change while the management is away. Source: behaviour vmm.md 1.7. */
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { type Changes, ownershipOf } from '../ownership.ts'
-import { admit, endUnchanged, present, taskOf } from './admission.ts'
+import { admitExternVm, endExternUnchanged, externVmTask, requireExternVm } from './admission.ts'
 
 const fieldsOf = (changes: Changes) =>
   'ownerExtId' in changes
@@ -14,11 +14,11 @@ export const ownership = ownershipOf({
     associate: 'vmm.associate-categories-of-external-vm',
     disassociate: 'vmm.disassociate-categories-of-external-vm',
   },
-  admit,
-  taskOf,
-  present,
+  admit: admitExternVm,
+  taskOf: externVmTask,
+  present: requireExternVm,
   async change(ctx, vmExtId, changes) {
     await ctx.store.update(ExternVm, vmExtId, fieldsOf(changes) as object)
   },
-  endUnchanged,
+  endUnchanged: endExternUnchanged,
 })

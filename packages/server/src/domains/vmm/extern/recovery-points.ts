@@ -19,15 +19,15 @@ import {
   pending,
   publish,
   requireFreezable,
-  requirePlace,
+  requireRoomForPoint,
   startMaking,
 } from '../vm/recovery-points/new-point.ts'
 import {
-  affectedVm,
+  affectedExternVm,
   connectedStates,
   type ExternVmEntity,
-  nameOf,
-  present,
+  nameOfExternVm,
+  requireExternVm,
   requireStates,
   undoIfReached,
 } from './admission.ts'
@@ -36,17 +36,17 @@ const operation = 'create-vm-recovery-point'
 
 /** @throws ApiError 409; 422 */
 export async function createExternPoint(ctx: WriteContext, body: NewPoint): Promise<TaskStarted> {
-  const vm = await present(ctx.store, body.vmExtId)
+  const vm = await requireExternVm(ctx.store, body.vmExtId)
   await requireClusterReachable(ctx, vm.cluster?.extId)
   requireStates(ctx, vm, operation, connectedStates)
   const machine = {
     extId: vm.extId,
-    name: nameOf(vm),
+    name: nameOfExternVm(vm),
     clusterExtId: vm.cluster?.extId as string,
-    affected: affectedVm(vm),
+    affected: affectedExternVm(vm),
   }
-  await requirePlace(ctx, machine)
-  if (requireShortQueue(ctx, vm.extId, nameOf(vm)) === 0) await requireTools(ctx, vm, body.recoveryPointType)
+  await requireRoomForPoint(ctx, machine)
+  if (requireShortQueue(ctx, vm.extId, nameOfExternVm(vm)) === 0) await requireTools(ctx, vm, body.recoveryPointType)
   return startMaking(ctx, body, machine, makeExternPoint)
 }
 
@@ -57,7 +57,7 @@ const requireTools = (
   type: Point['recoveryPointType'],
 ): Promise<void> =>
   requireFreezable(
-    { ...vm, name: nameOf(vm) },
+    { ...vm, name: nameOfExternVm(vm) },
     type,
     vm.nutanixGuestTools,
     () => drivers.externalHypervisor.guestOf(vm.extId)?.areToolsReachable === true,
@@ -71,10 +71,10 @@ export const makeExternPoint = defineTask<Making>({
       name: 'check',
       progress: 5,
       record: async (ctx, input) => {
-        const vm = await present(ctx.store, input.vmExtId)
+        const vm = await requireExternVm(ctx.store, input.vmExtId)
         requireStates(ctx, vm, operation, connectedStates)
         // Requests that were admitted before may have taken the last place.
-        await requirePlace(ctx, { extId: vm.extId, name: nameOf(vm) })
+        await requireRoomForPoint(ctx, { extId: vm.extId, name: nameOfExternVm(vm) })
         await requireTools(ctx, vm, (await pending(ctx.store, input)).recoveryPointType)
       },
       // No undo: the step only reads.
@@ -93,7 +93,7 @@ export const makeExternPoint = defineTask<Making>({
     {
       name: 'store',
       record: async (ctx, input) => {
-        const vm = await present(ctx.store, input.vmExtId)
+        const vm = await requireExternVm(ctx.store, input.vmExtId)
         const taken = ctx.outputs['snapshot'] as TakenSnapshot
         await ctx.store.update(VmRecoveryPoint, input.pointExtId, await captureOf(ctx.store, vm, taken))
         await publish(ctx, input)
@@ -105,14 +105,14 @@ export const makeExternPoint = defineTask<Making>({
 
 async function captureOf(store: Reader, row: ExternVmEntity, { vm, layers }: TakenSnapshot): Promise<Partial<Point>> {
   const { categories, nutanixGuestTools } = row
-  const known = await store.getMany(Category, idsOf(categories))
+  const existing = await store.getMany(Category, idsOf(categories))
   const containers = new Set((vm.disks ?? []).flatMap(({ backingInfo }) => backingInfo?.storageContainer?.extId ?? []))
   return {
     vm: shownVm({ ...row, ...vm }) as Point['vm'],
     externVm: { ...vm, ...defined({ nutanixGuestTools }) } as NonNullable<Point['externVm']>,
     diskRecoveryPoints: layers.map(({ diskExtId, layerExtId }) => ({ diskExtId, diskRecoveryPointExtId: layerExtId })),
     containerExtIds: [...containers],
-    vmCategories: known.map(({ key, value }) => `${key}/${value}`),
+    vmCategories: existing.map(({ key, value }) => `${key}/${value}`),
   }
 }
 
@@ -122,7 +122,7 @@ function shownVm(vm: ExternVmEntity): object {
   const numSockets = numCpus === undefined ? undefined : Math.max(1, Math.floor(numCpus / (numCoresPerSocket ?? 1)))
   return {
     extId,
-    name: nameOf(vm),
+    name: nameOfExternVm(vm),
     powerState: powerState === 'SUSPENDED' ? 'PAUSED' : powerState,
     ...defined({ categories, cluster, description, memorySizeBytes, numCoresPerSocket, numSockets }),
   }

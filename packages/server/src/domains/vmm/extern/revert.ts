@@ -8,16 +8,16 @@ import { defineTask, type WriteContext } from '../../context.ts'
 import { type Point, requirePoint } from '../vm/recovery-points/captured.ts'
 import { affectedPoint } from '../vm/recovery-points/new-point.ts'
 import {
-  admit,
-  affectedVm,
+  admitExternVm,
+  affectedExternVm,
   connectedStates,
   type ExternVmEntity,
-  endUnchanged,
-  nameOf,
+  endExternUnchanged,
+  externVmTask,
+  nameOfExternVm,
   type OfVm,
-  present,
+  requireExternVm,
   requireStates,
-  taskOf,
 } from './admission.ts'
 import { mirrorAndTouch } from './inventory.ts'
 
@@ -33,13 +33,13 @@ export async function revertExternVm(ctx: WriteContext<ExternVmEntity>, pointExt
   const point = (await ctx.store.get(VmRecoveryPoint, pointExtId)) as Point
   if (point.vmExtId !== ctx.target.extId) {
     // Without its name: some roles revert VMs but do not see recovery points.
-    const fault = `The recovery point ${point.extId} is not one of external VM "${nameOf(ctx.target)}".`
+    const fault = `The recovery point ${point.extId} is not one of external VM "${nameOfExternVm(ctx.target)}".`
     throw new ApiError('CONFLICT', { fault })
   }
-  const vm = await admit(ctx, ctx.target)
-  const affected = [affectedVm(vm), affectedPoint(point)]
+  const vm = await admitExternVm(ctx, ctx.target)
+  const affected = [affectedExternVm(vm), affectedPoint(point)]
   const locks = [vm.extId, point.extId]
-  return ctx.startTask(revert, { vmExtId: vm.extId, pointExtId }, { ...taskOf('RevertVm', vm), affected, locks })
+  return ctx.startTask(revert, { vmExtId: vm.extId, pointExtId }, { ...externVmTask('RevertVm', vm), affected, locks })
 }
 
 export const revert = defineTask<Revert>({
@@ -49,7 +49,7 @@ export const revert = defineTask<Revert>({
       name: 'send to management',
       progress: 30,
       run: async (ctx, { vmExtId, pointExtId }) => {
-        requireStates(ctx, await present(ctx.store, vmExtId), operation, connectedStates)
+        requireStates(ctx, await requireExternVm(ctx.store, vmExtId), operation, connectedStates)
         await requirePoint(ctx.store, pointExtId, 'vmRecoveryPointExtId')
       },
       // No undo: the step only reads.
@@ -77,5 +77,5 @@ export const revert = defineTask<Revert>({
       },
     },
   ],
-  onUndone: endUnchanged,
+  onUndone: endExternUnchanged,
 })

@@ -7,15 +7,15 @@ import { defineTask, implement, type WriteContext } from '../../context.ts'
 import { requireVcenter } from '../../registrations/vcenter.ts'
 import { categoryFaults, ownerFaults } from '../ownership.ts'
 import {
-  admit,
+  admitExternVm,
   type ExternVmEntity,
-  endUnchanged,
-  nameOf,
+  endExternUnchanged,
+  externVmTask,
+  nameOfExternVm,
   type OfVm,
-  present,
+  requireExternVm,
   requireStates,
   type State,
-  taskOf,
 } from './admission.ts'
 import { mirrorAndTouch, pollInventory } from './inventory.ts'
 import { ownership } from './owner.ts'
@@ -64,7 +64,7 @@ const changePower = defineTask<Input>({
       // A step of its own: if the next step is retried after a crash, the VM may already be in the new state.
       // Another client or an earlier task may have changed the VM since the request was accepted.
       run: async (ctx, { vmExtId, action }) => {
-        const vm = await present(ctx.store, vmExtId)
+        const vm = await requireExternVm(ctx.store, vmExtId)
         await requireVcenter(ctx.store, vm.cluster?.extId)
         requireState(ctx, vm, action)
       },
@@ -78,14 +78,14 @@ const changePower = defineTask<Input>({
     },
     { name: 'mirror', record: (ctx, input) => mirrorAndTouch(ctx, input, ctx.outputs['wait for state'] as OutsideVm) },
   ],
-  onUndone: endUnchanged,
+  onUndone: endExternUnchanged,
 })
 
 const start = (action: Action) => async (ctx: WriteContext<ExternVmEntity>) => {
   await requireVcenter(ctx.store, ctx.target.cluster?.extId)
   requireState(ctx, ctx.target, action)
-  const vm = await admit(ctx, ctx.target)
-  const options = { ...taskOf(action.operation, vm), description: action.description }
+  const vm = await admitExternVm(ctx, ctx.target)
+  const options = { ...externVmTask(action.operation, vm), description: action.description }
   return ctx.startTask(changePower, { vmExtId: vm.extId, action }, options)
 }
 
@@ -93,7 +93,7 @@ function requireState(ctx: { readonly drivers: Drivers }, vm: ExternVmEntity, ac
   requireStates(ctx, vm, action.operation, action.states)
   if (action.needsTools === true && !ctx.drivers.externalHypervisor.areToolsRunning(vm.extId)) {
     const reason = "the hypervisor's tools do not run in the guest"
-    throw new ApiError('GUEST_TOOLS_NOT_READY', { name: nameOf(vm), operation: action.operation, reason })
+    throw new ApiError('GUEST_TOOLS_NOT_READY', { name: nameOfExternVm(vm), operation: action.operation, reason })
   }
 }
 

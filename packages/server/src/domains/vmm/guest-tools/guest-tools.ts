@@ -105,7 +105,7 @@ export const installed = (tools: Tools | undefined, capabilities: Capabilities):
   }
 }
 
-/** What only the world tells. */
+/** Facts that only the simulated world has. */
 export interface ToolsSeen {
   readonly isReachable: boolean
   readonly isIsoInserted: boolean
@@ -116,16 +116,16 @@ export interface ToolsSeen {
 /** The tools as reads show them. */
 export function shownTools(tools: Tools = {}, { isReachable, isIsoInserted, bootedAt, system }: ToolsSeen): Tools {
   const isInstalled = tools.isInstalled === true
-  const known = isReachable && system !== undefined ? withSystem(tools, system) : tools
+  const observed = isReachable && system !== undefined ? withSystem(tools, system) : tools
   return {
-    ...known,
+    ...observed,
     availableVersion: newestVersion,
     isInstalled,
     isIsoInserted,
     isReachable,
     isVssSnapshotCapable: isInstalled && tools.capabilities?.includes('VSS_SNAPSHOT') === true,
     ...(isReachable && bootedAt !== undefined
-      ? { guestInfo: { ...known.guestInfo, lastBootUpTime: formatTime(bootedAt) } }
+      ? { guestInfo: { ...observed.guestInfo, lastBootUpTime: formatTime(bootedAt) } }
       : {}),
   }
 }

@@ -12,7 +12,7 @@ import { startingTasks } from '../../../core/time/schedules.ts'
 import { defineTask, type Schedule, type ScheduleContext, together } from '../../context.ts'
 import { HostAllocation } from '../../scheduling/host-allocation.ts'
 import { carriesOneOf } from '../../scheduling/policy-selection.ts'
-import { giveBackElsewhere, reserve } from '../../scheduling/scheduler.ts'
+import { releaseOtherReservations, reserve } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import type { OfVm } from '../vm/admission.ts'
 import { movedTo, moveStep, type OnHost, recordMove } from '../vm/migration.ts'
@@ -45,7 +45,7 @@ interface Move {
   readonly hostExtId: string
 }
 
-interface Found {
+interface Evaluated {
   /** The VMs to migrate, each once. */
   readonly moves: readonly Move[]
   readonly hasPending: boolean
@@ -56,7 +56,7 @@ export const movesAmong = (states: readonly VmState<unknown>[]): Move[] =>
     typeof verdict === 'object' && verdict.moveTo !== undefined ? { vm, hostExtId: verdict.moveTo } : [],
   )
 
-async function findMoves(ctx: Evaluating, evaluation: Evaluation = {}): Promise<Found> {
+async function findMoves(ctx: Evaluating, evaluation: Evaluation = {}): Promise<Evaluated> {
   const states = []
   for (const { statesOf } of enforced) states.push(...(await statesOf(ctx, evaluation)))
   const moves = new Map<string, Move>()
@@ -88,7 +88,7 @@ export const migrateViolator = defineTask<Migration>({
       },
       unrecord: async (ctx, { vmExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
-        if (vm !== undefined) await giveBackElsewhere(ctx.store, vm)
+        if (vm !== undefined) await releaseOtherReservations(ctx.store, vm)
       },
     },
     moveStep('reserve', 95, 10),

@@ -55,17 +55,17 @@ async function violationsOf(
   const canMove = movability(ctx, clusterExtId)
   const allocations = await ctx.store.findWhere(HostAllocation, { clusterExtId })
   const hostsHolding = Map.groupBy(allocations, ({ vmExtId }) => vmExtId)
-  const placesOf = (extId: string): string[] => (hostsHolding.get(extId) ?? []).map(({ hostExtId }) => hostExtId)
+  const hostsOf = (extId: string): string[] => (hostsHolding.get(extId) ?? []).map(({ hostExtId }) => hostExtId)
   const claims = await ctx.store.findWhere(DeviceClaim, { clusterExtId })
-  const known = { hostAffinity: affinity, claimed: new Map(claims.map((claim) => [claim.vmExtId, claim])) }
+  const preloaded = { hostAffinity: affinity, claimed: new Map(claims.map((claim) => [claim.vmExtId, claim])) }
   const peersOf = peerFinder(ctx.store, ctx.drivers.hypervisor)
   const planned = new Map<string, string>()
   const choices = new Choices(allowed, loadsOf(allocations))
   for (const vm of violators) {
     // The VM moves already: it has a reservation on its target.
-    const isMoving = placesOf(vm.extId).some((hostExtId) => allowedIds.has(hostExtId))
-    const demand = await demandOf(ctx.store, vm, known)
-    const peers = [...(await peersOf(vm))].flatMap((extId) => planned.get(extId) ?? placesOf(extId))
+    const isMoving = hostsOf(vm.extId).some((hostExtId) => allowedIds.has(hostExtId))
+    const demand = await demandOf(ctx.store, vm, preloaded)
+    const peers = [...(await peersOf(vm))].flatMap((extId) => planned.get(extId) ?? hostsOf(extId))
     const choice = choices.choose(demand, peers)
     if ('reasons' in choice && !isMoving) {
       found.set(vm.extId, { reason: because('NotEnoughResourcesForVmHostAffinityPolicy') })

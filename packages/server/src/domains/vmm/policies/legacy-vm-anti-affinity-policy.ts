@@ -11,7 +11,7 @@ import { listOf, notFound } from '../../../core/standard.ts'
 import { defineTask, implement, type ReadContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import { visibleVms } from './compliance-states.ts'
-import { taskOf } from './lifecycle.ts'
+import { policyTask } from './lifecycle.ts'
 
 type Policy = EntityOf<typeof LegacyVmAntiAffinityPolicy>
 
@@ -21,7 +21,7 @@ const removeGroup = defineTask<{ readonly extId: string }>({
     {
       name: 'remove group',
       run: (ctx, { extId }) => ctx.drivers.hypervisor.removeVmGroup(extId),
-      // No undo: the group is no longer known.
+      // No undo: the hypervisor no longer has the group.
       isIrreversible: true,
     },
   ],
@@ -69,7 +69,7 @@ export const legacyVmAntiAffinityPolicy = implement(
         removeGroup,
         { extId },
         {
-          ...taskOf('Delete', LegacyVmAntiAffinityPolicy, { extId, name: policy.name as string }),
+          ...policyTask('Delete', LegacyVmAntiAffinityPolicy, { extId, name: policy.name as string }),
           clusterExtIds: [policy.cluster?.extId as string],
         },
       )

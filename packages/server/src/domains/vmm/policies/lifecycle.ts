@@ -93,8 +93,8 @@ function tasksOf(sort: PolicySort<AnyResource>) {
           // A category may have been deleted while the task was queued.
           const wanted = categoriesIn(policy)
           const ids = wanted.map(({ extId }) => extId as string)
-          const known = new Set((await ctx.store.getMany(Category, ids)).map(({ extId }) => extId))
-          const missing = wanted.find(({ extId }) => !known.has(extId as string))
+          const existing = new Set((await ctx.store.getMany(Category, ids)).map(({ extId }) => extId))
+          const missing = wanted.find(({ extId }) => !existing.has(extId as string))
           if (missing !== undefined) throw notFound(Category, missing.extId as string, missing.path)
           const kept = Object.fromEntries(keeps.map((field) => [field, stored[field]]))
           await ctx.store.replace(kind, { ...policy, ...kept, [timeOfChange]: ctx.clock.iso() })
@@ -133,7 +133,7 @@ export function lifecycleOf<R extends AnyResource>(options: PolicySort<R>) {
       const written = { createTime: now, [timeOfChange]: now, ...createdBy(ctx.caller) }
       const policy: Policy = { name: body.name, ...created(ctx, kind, body, written) }
       await ctx.store.insert(kind, policy, { pending: true })
-      const task = await ctx.startTask(createPolicy, { extId: policy.extId }, taskOf('Create', kind, policy))
+      const task = await ctx.startTask(createPolicy, { extId: policy.extId }, policyTask('Create', kind, policy))
       return { ...task, created: policy.extId }
     },
 
@@ -148,12 +148,12 @@ export function lifecycleOf<R extends AnyResource>(options: PolicySort<R>) {
       if ((await ctx.store.find(kind)).some(isNamesake))
         throw new ApiError('NAME_IN_USE', { kind: kind.title, fields: 'name' })
       await ctx.store.touch(kind, policy.extId)
-      return ctx.startTask(updatePolicy, { policy }, taskOf('Update', kind, policy))
+      return ctx.startTask(updatePolicy, { policy }, policyTask('Update', kind, policy))
     },
 
     async remove(ctx: WriteContext<Named>): Promise<TaskStarted> {
       await ctx.store.touch(kind, ctx.target.extId)
-      return ctx.startTask(deletePolicy, { extId: ctx.target.extId }, taskOf('Delete', kind, ctx.target))
+      return ctx.startTask(deletePolicy, { extId: ctx.target.extId }, policyTask('Delete', kind, ctx.target))
     },
 
     bodyFaults: (body: Body): ApiError[] => [
@@ -166,7 +166,7 @@ export function lifecycleOf<R extends AnyResource>(options: PolicySort<R>) {
 }
 
 /** Options of a task of one policy. `verb`: `Create`, `Re-enforce`. */
-export const taskOf = (verb: string, kind: AnyResource, { extId, name }: Named) => ({
+export const policyTask = (verb: string, kind: AnyResource, { extId, name }: Named) => ({
   operation: verb.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()) + kind.objectType.replace(/.*\./, ''),
   description: `${verb} ${kind.title}`,
   affected: [{ extId, name, rel: kind.rel }],

@@ -19,7 +19,7 @@ interface ReEnforcement {
 
 export const reEnforcePolicy = defineTask<ReEnforcement>({
   name: 'vmm.re-enforce-vm-host-affinity-policy',
-  // Each migration stands alone: none is undone.
+  // Migrations are independent: none is undone.
   pointOfNoReturn: 'migrate',
   steps: [
     {

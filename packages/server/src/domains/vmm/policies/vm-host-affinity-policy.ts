@@ -11,7 +11,7 @@ import { idsOf } from '../../scheduling/policy-selection.ts'
 import { complianceOf, countsOf } from './compliance.ts'
 import { listStates } from './compliance-states.ts'
 import { hostAffinity } from './host-affinity.ts'
-import { authoredIn, categoriesAt, lifecycleOf, taskOf } from './lifecycle.ts'
+import { authoredIn, categoriesAt, lifecycleOf, policyTask } from './lifecycle.ts'
 import { reEnforcePolicy } from './re-enforcement.ts'
 
 type Policy = EntityOf<typeof VmHostAffinityPolicy>
@@ -36,7 +36,7 @@ export const vmHostAffinityPolicy = implement(
     deleteVmHostAffinityPolicyById: (ctx) => policies.remove(ctx),
     async reEnforceVmHostAffinityPolicyById(ctx) {
       await ctx.store.touch(VmHostAffinityPolicy, ctx.target.extId)
-      const options = taskOf('Re-enforce', VmHostAffinityPolicy, ctx.target)
+      const options = policyTask('Re-enforce', VmHostAffinityPolicy, ctx.target)
       return ctx.startTask(reEnforcePolicy, { policyExtId: ctx.target.extId }, options)
     },
     listVmHostAffinityPolicyVmComplianceStates: (ctx, request) =>

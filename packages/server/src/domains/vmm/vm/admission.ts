@@ -18,7 +18,7 @@ export interface OfVm {
  * power state is checked here only if no other task comes first; the task checks it again in any case.
  * @throws ApiError 409 VM_BUSY, INVALID_POWER_STATE; 503
  */
-export async function admit(ctx: WriteContext, vm: VmEntity, operation?: StateBound): Promise<VmEntity> {
+export async function admitVm(ctx: WriteContext, vm: VmEntity, operation?: StateBound): Promise<VmEntity> {
   await requireClusterReachable(ctx, vm.cluster?.extId)
   const waiting = requireShortQueue(ctx, vm.extId, vm.name)
   if (waiting > 0) requireNoMigration(vm, operation)
@@ -34,7 +34,7 @@ export function requireNoMigration(vm: VmEntity, operation?: StateBound): void {
 }
 
 /** The VM when its task runs. @throws ApiError when the VM is deleted, or in a state that forbids the operation */
-export async function present(store: Reader, vmExtId: string, operation?: StateBound): Promise<VmEntity> {
+export async function requireVm(store: Reader, vmExtId: string, operation?: StateBound): Promise<VmEntity> {
   const vm = await rowWithId(store, Vm, vmExtId)
   if (operation !== undefined) requireState(vm, operation)
   return vm

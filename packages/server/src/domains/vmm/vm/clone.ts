@@ -9,7 +9,7 @@ import type { Reader } from '../../../store/store.ts'
 import type { RecordContext, WriteContext } from '../../context.ts'
 import { filesOf, type VmBody, type VmEntity } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
-import { admit, affectedVm, endUnchanged, present, taskOf } from './admission.ts'
+import { admitVm, affectedVm, endUnchanged, requireVm, taskOf } from './admission.ts'
 import { type Copies, discardVm, insertVm, makingVm, type NewVm, planning } from './create/create.ts'
 import { type Blueprint, derive, deriveVm, type Overrides } from './create/derived-vm.ts'
 import { withoutIso } from './guest/customization.ts'
@@ -42,7 +42,7 @@ export async function cloneVm(
   ctx: WriteContext<VmEntity>,
   { $objectType: _, guestCustomizationProfileConfig: profile, ...body }: CloneBody,
 ): Promise<TaskStarted> {
-  const source = await admit(ctx, ctx.target)
+  const source = await admitVm(ctx, ctx.target)
   const { name = source.name, nics = source.nics ?? [] } = body
   const settings = profile && (await settingsFrom(ctx, profile, { name, nics: nics.length }))
   const guestCustomization = settings?.guestCustomization ?? body.guestCustomization
@@ -53,7 +53,7 @@ export async function cloneVm(
   } as const
   const warnings = await systemWarnings(ctx.drivers, source.extId, guestCustomization)
   const isQueued = ctx.services.runner.queueAhead(source.extId) > 0
-  return deriveVm(ctx, blueprintOf(source), overrides, {
+  return deriveVm(ctx, blueprintOfVm(source), overrides, {
     task: makeClone,
     ...(settings === undefined ? {} : { internal: { guestSettings: settings.guestSettings } }),
     isPlannedAgain: isQueued,
@@ -67,7 +67,7 @@ export async function cloneVm(
 }
 
 /** The VM as it is. The ISO of a staged customisation is left out, like the customisation itself. */
-export function blueprintOf(source: VmEntity): Blueprint {
+export function blueprintOfVm(source: VmEntity): Blueprint {
   const spec = { ...source, ...withoutIso(source) }
   const files = new Map(filesOf(spec).map((file) => [file.diskExtId, file]))
   return {
@@ -88,7 +88,7 @@ export function blueprintOf(source: VmEntity): Blueprint {
 
 /** @throws ApiError 404 when a task that came first deleted the VM or one of the files that are copied */
 export async function requireFilesOf(store: Reader, vmExtId: string, copies: NewVm['copies'] = {}): Promise<void> {
-  const files = new Set(filesOf(await present(store, vmExtId)).map(({ diskExtId }) => diskExtId))
+  const files = new Set(filesOf(await requireVm(store, vmExtId)).map(({ diskExtId }) => diskExtId))
   const sources = Object.values(copies).flatMap((source) => (source.kind === 'disk' ? [source.extId] : []))
   const missing = sources.filter((extId) => !files.has(extId))
   refuseAll(missing.map((id) => new ApiError('VMM_ENTITY_NOT_FOUND', { kind: 'disk', id, attribute: 'extId' })))
@@ -99,11 +99,11 @@ const cloning = vmm.operations.find(({ id }) => id === 'cloneVm') as Operation
 /** A task that came first may have changed the source: the clone is that of the source as it is now. */
 async function replan(ctx: RecordContext, input: Clone): Promise<{ keep: Copies } | undefined> {
   const { vmExtId, sourceExtId, overrides } = input
-  const source = await present(ctx.store, sourceExtId)
+  const source = await requireVm(ctx.store, sourceExtId)
   if (overrides === undefined) return undefined
   const { guestSettings } = (await ctx.store.pending(Vm, vmExtId)) as VmEntity
   await discardVm(ctx.store, vmExtId)
-  const { body, ...derived } = derive(blueprintOf(source), overrides)
+  const { body, ...derived } = derive(blueprintOfVm(source), overrides)
   const origin = guestSettings === undefined ? derived : { ...derived, internal: { guestSettings } }
   const { copies } = await insertVm({ ...ctx, caller: ctx.owner, operation: cloning }, body, origin, vmExtId)
   return { keep: copies }

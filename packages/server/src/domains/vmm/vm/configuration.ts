@@ -40,7 +40,7 @@ const configurable = Object.entries(Vm.schema.fields)
 const staged: readonly string[] = ['guestSettings', 'vmGuestCustomizationStatus']
 
 /** Omitted fields are removed, except those of `keptWhenAbsent`. */
-export function configurationOf(vm: VmEntity, body: VmBody): VmEntity {
+export function vmConfigurationOf(vm: VmEntity, body: VmBody): VmEntity {
   const next: Record<string, unknown> = { ...vm }
   for (const field of configurable) {
     const given = body[field as keyof VmBody]

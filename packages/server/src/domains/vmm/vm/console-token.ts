@@ -13,7 +13,7 @@ import type { Reader, Transaction } from '../../../store/store.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
-import { type OfVm, present, taskOf } from './admission.ts'
+import { type OfVm, requireVm, taskOf } from './admission.ts'
 import { requireState } from './states.ts'
 
 const validMilliseconds = 5 * 60 * 1000
@@ -54,7 +54,7 @@ export const issueConsoleToken = defineTask<OfVm>({
     {
       name: 'issue',
       record: async (ctx, { vmExtId }) => {
-        await present(ctx.store, vmExtId, 'generate-console-token')
+        await requireVm(ctx.store, vmExtId, 'generate-console-token')
         await removeExpired(ctx.store, ctx.clock.iso())
         const key = ctx.ids.secretBytes(32).toString('base64url')
         const expiryTime = formatTime(ctx.clock.now() + validMilliseconds)

@@ -8,11 +8,11 @@ import { floatingIpsOf, stopTranslating } from '../../addressing/floating-ips.ts
 import { unplugGroups } from '../../block-volumes/attachments.ts'
 import { defineTask, type Step, type WriteContext } from '../../context.ts'
 import { releaseDevices } from '../../scheduling/host-devices.ts'
-import { giveBack } from '../../scheduling/scheduler.ts'
+import { releaseReservation } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { requireNoFunctionOfVm } from '../../virtual-machines/network-functions.ts'
 import { forgetPower } from '../../virtual-machines/power-journal.ts'
-import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
+import { admitVm, endUnchanged, type OfVm, requireVm, taskOf } from './admission.ts'
 import { forgetConsoleTokens } from './console-token.ts'
 import { detachGroups, removeDisks } from './create/create.ts'
 import { releaseNics } from './parts/nics.ts'
@@ -20,7 +20,7 @@ import { releaseNics } from './parts/nics.ts'
 export async function deleteVm(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
   await requireNoGuestUpdate(ctx.store, ctx.target)
   await requireNoFunctionOfVm(ctx.store, ctx.target)
-  const vm = await admit(ctx, ctx.target, 'delete')
+  const vm = await admitVm(ctx, ctx.target, 'delete')
   // Tasks of floating IPs lock the NIC that they translate to.
   const locks = [vm.extId, ...(vm.nics ?? []).flatMap(({ extId }) => extId ?? [])]
   return ctx.startTask(removeVm, { vmExtId: vm.extId }, { ...taskOf('DeleteVm', vm), locks })
@@ -42,7 +42,7 @@ export const removeVm = defineTask<OfVm>({
       name: 'check',
       progress: 5,
       run: async (ctx, { vmExtId }) => {
-        await present(ctx.store, vmExtId, 'delete')
+        await requireVm(ctx.store, vmExtId, 'delete')
       },
       // No undo: the step only reads.
     },
@@ -58,7 +58,7 @@ export const removeVm = defineTask<OfVm>({
         await hypervisor.stopVm(vmExtId)
       },
       record: async (ctx, { vmExtId }) => {
-        await giveBack(ctx.store, vmExtId)
+        await releaseReservation(ctx.store, vmExtId)
         const off = { powerState: 'OFF', host: undefined, isLiveMigrateCapable: undefined } as const
         await ctx.store.update(Vm, vmExtId, off)
       },
@@ -73,10 +73,10 @@ export const removeVm = defineTask<OfVm>({
       name: 'free addresses',
       progress: 50,
       acts: async ({ store }, { vmExtId }) =>
-        (await floatingIpsOf(store, (await present(store, vmExtId)).nics ?? [])).length > 0,
-      run: async (ctx, { vmExtId }) => stopTranslating(ctx, (await present(ctx.store, vmExtId)).nics ?? []),
+        (await floatingIpsOf(store, (await requireVm(store, vmExtId)).nics ?? [])).length > 0,
+      run: async (ctx, { vmExtId }) => stopTranslating(ctx, (await requireVm(ctx.store, vmExtId)).nics ?? []),
       record: async (ctx, { vmExtId }) => {
-        const { nics = [] } = await present(ctx.store, vmExtId)
+        const { nics = [] } = await requireVm(ctx.store, vmExtId)
         await releaseNics(ctx.store, vmExtId, nics)
         await ctx.store.update(Vm, vmExtId, { nics: undefined })
       },
@@ -85,7 +85,7 @@ export const removeVm = defineTask<OfVm>({
       name: 'delete disks',
       progress: 80,
       seconds: [0.5, 1],
-      run: async (ctx, { vmExtId }) => removeDisks(ctx, await present(ctx.store, vmExtId)),
+      run: async (ctx, { vmExtId }) => removeDisks(ctx, await requireVm(ctx.store, vmExtId)),
     },
     { name: 'undefine', progress: 90, run: (ctx, { vmExtId }) => ctx.drivers.hypervisor.undefineVm(vmExtId) },
     {

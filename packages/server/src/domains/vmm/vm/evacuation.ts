@@ -7,7 +7,7 @@ import { ApiError } from '../../../core/api-error.ts'
 import type { Reader } from '../../../store/store.ts'
 import { defineTask, type RecordContext, type Step } from '../../context.ts'
 import { evacuation, HostMaintenance, recordDeparture, type VmOfHost } from '../../scheduling/host-maintenance.ts'
-import { giveBackElsewhere, placeElsewhere, reserveOn } from '../../scheduling/scheduler.ts'
+import { placeOnOtherHost, releaseOtherReservations, reserveOn } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { movedTo, moveStep, type OnHost, recordMove } from './migration.ts'
 import { recordOff, removeIso } from './power/power.ts'
@@ -42,7 +42,7 @@ const reserveStep = (target: (ctx: RecordContext, input: VmOfHost) => Promise<On
   },
   unrecord: async (ctx, { vmExtId }) => {
     const vm = await ctx.store.get(Vm, vmExtId)
-    if (vm !== undefined) await giveBackElsewhere(ctx.store, vm)
+    if (vm !== undefined) await releaseOtherReservations(ctx.store, vm)
   },
 })
 
@@ -53,7 +53,7 @@ export const leaveHost = defineTask<VmOfHost>({
     reserveStep(async (ctx, input) => {
       const vm = await leaving(ctx.store, input, 'ON')
       if (vm === undefined) return undefined
-      const choice = await placeElsewhere(ctx, vm)
+      const choice = await placeOnOtherHost(ctx, vm)
       if ('hostExtId' in choice) return choice
       throw new ApiError('NO_HOST_FOR_VM', { name: vm.name, reasons: choice.reasons.join('; ') })
     }),

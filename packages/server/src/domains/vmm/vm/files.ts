@@ -52,7 +52,7 @@ export interface FileContent {
 }
 
 /** @throws ApiError 404 when the source no longer exists; 409 when it is on another cluster by now */
-export async function diskOf(
+export async function newDiskOf(
   store: Reader,
   file: FileBacking,
   { content, isReadOnly }: FileContent = {},
@@ -92,7 +92,7 @@ async function requireSameCluster(
 
 /** @throws ApiError 404 when the source no longer exists; SOURCE_UNAVAILABLE when its repository does not answer */
 export async function createFile(ctx: StepContext, file: FileBacking, content: FileContent = {}): Promise<void> {
-  const disk = await diskOf(ctx.store, file, content)
+  const disk = await newDiskOf(ctx.store, file, content)
   try {
     await ctx.drivers.hypervisor.createDisk(disk)
   } catch (error) {
@@ -148,7 +148,7 @@ export async function copyImages(ctx: StepContext, files: readonly FileBacking[]
   }
 }
 
-export async function storeCopies(
+export async function storeImageCopies(
   store: Transaction,
   files: readonly FileBacking[],
   clusterExtId: string,

@@ -18,7 +18,7 @@ export interface FirmwareFiles {
   readonly nvramExtId: string
   readonly tpmExtId: string
   readonly containerExtId: string
-  /** As the body asks for it; it takes the place of a former one. */
+  /** The file that the body describes; it replaces a former one. */
   readonly nvram?: FileBacking
 }
 
@@ -29,8 +29,8 @@ export function withFirmware(
   former?: VmEntity,
 ): Pick<VmEntity, 'bootConfig' | 'vtpmConfig'> {
   const storageContainer = { extId: files.containerExtId }
-  const made = { diskExtId: files.nvramExtId, diskSizeBytes: nvramBytes, storageContainer }
-  const backingStorageInfo = files.nvram ?? (former && nvramOf(former)) ?? made
+  const created = { diskExtId: files.nvramExtId, diskSizeBytes: nvramBytes, storageContainer }
+  const backingStorageInfo = files.nvram ?? (former && nvramOf(former)) ?? created
   const vtpmDevice = former?.vtpmConfig?.vtpmDevice ?? {
     diskExtId: files.tpmExtId,
     backingFirmwareDiskStorageInfo: { storageContainer },
@@ -52,12 +52,13 @@ export const sizedNvram = (backing: FileBacking): FileBacking => ({
 })
 
 /** Whether the file of the VM is not the one that the body describes. A client may send back what it has read. */
-export function asksForOtherNvram(vm: VmEntity, body: VmBody): boolean {
-  const [asked, own] = [nvramOf(body), nvramOf(vm)]
-  if (asked === undefined || !isUefi(body)) return false
+export function requestsOtherNvram(vm: VmEntity, body: VmBody): boolean {
+  const [requested, own] = [nvramOf(body), nvramOf(vm)]
+  if (requested === undefined || !isUefi(body)) return false
   const fields = ['dataSource', 'diskSizeBytes', 'storageConfig', 'storageContainer'] as const
   return fields.some(
     (field) =>
-      asked[field] !== undefined && canonicalJson(asked[field] as object) !== canonicalJson(own?.[field] ?? null),
+      requested[field] !== undefined &&
+      canonicalJson(requested[field] as object) !== canonicalJson(own?.[field] ?? null),
   )
 }

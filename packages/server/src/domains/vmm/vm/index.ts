@@ -23,7 +23,7 @@ import { restartVmsOfLostHosts } from './high-availability/lost-hosts.ts'
 import { restartVm } from './high-availability/restart-elsewhere.ts'
 import { startHeldVm } from './high-availability/start-held.ts'
 import { holdDependentVms } from './high-availability/waiting-vms.ts'
-import { hostFaults, migrateToHost, migrateVmToHost } from './migrate-to-host.ts'
+import { migrateToHost, migrateVmToHost, targetHostFaults } from './migrate-to-host.ts'
 import { observeDomains } from './observe.ts'
 import { ownership } from './owner.ts'
 import { attributesOfVm } from './parts/custom-attributes.ts'
@@ -71,7 +71,7 @@ export const vm = implement(
       disassociateCategories: ({ body }) => categoryFaults(body),
       customizeGuestVm: ({ body }) => paramsFaults(body),
       crossClusterMigrateVm: ({ body }) => crossClusterFaults(body),
-      migrateVmToHost: ({ body }) => hostFaults(body),
+      migrateVmToHost: ({ body }) => targetHostFaults(body),
       cloneVm: ({ body }) => cloneFaults(body),
       updateVmById: ({ body }) => changeFaults(body),
       addVmCustomAttributes: attributesOfVm.faults,

@@ -10,21 +10,21 @@ import type { Drivers } from '../../../drivers/drivers.ts'
 import type { Reader } from '../../../store/store.ts'
 import { defineTask, type WriteContext } from '../../context.ts'
 import { closedBecause } from '../../scheduling/host-state.ts'
-import { giveBackElsewhere, reserveOn } from '../../scheduling/scheduler.ts'
+import { releaseOtherReservations, reserveOn } from '../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { fault } from '../../virtual-machines/fault.ts'
-import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
+import { admitVm, endUnchanged, type OfVm, requireVm, taskOf } from './admission.ts'
 import { movedTo, moveStep, type OnHost, recordMove } from './migration.ts'
 
 type Body = ValueOf<typeof VmMigrateToHostParams>
 
 interface ToHost extends OfVm, OnHost {}
 
-export const hostFaults = ({ host }: Body): ApiError[] =>
+export const targetHostFaults = ({ host }: Body): ApiError[] =>
   host.extId === undefined ? [fault('host/extId', 'the id of a host', undefined)] : []
 
 export async function migrateVmToHost(ctx: WriteContext<VmEntity>, { host }: Body): Promise<TaskStarted> {
-  const vm = await admit(ctx, ctx.target, 'migrate-to-host')
+  const vm = await admitVm(ctx, ctx.target, 'migrate-to-host')
   const input = { vmExtId: vm.extId, hostExtId: host.extId as string }
   if (ctx.services.runner.queueAhead(vm.extId) === 0) await requireMove(ctx, vm, input.hostExtId)
   return ctx.startTask(migrateToHost, input, taskOf('MigrateVmToHost', vm))
@@ -59,7 +59,7 @@ export const migrateToHost = defineTask<ToHost>({
       name: 'reserve',
       progress: 10,
       record: async (ctx, { vmExtId, hostExtId }): Promise<{ keep: OnHost }> => {
-        const vm = await present(ctx.store, vmExtId, 'migrate-to-host')
+        const vm = await requireVm(ctx.store, vmExtId, 'migrate-to-host')
         await requireMove(ctx, vm, hostExtId)
         await reserveOn(ctx, vm, hostExtId)
         await ctx.store.observe(Vm, vmExtId, { migrationTaskExtId: ctx.taskExtId })
@@ -67,7 +67,7 @@ export const migrateToHost = defineTask<ToHost>({
       },
       unrecord: async (ctx, { vmExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
-        if (vm !== undefined) await giveBackElsewhere(ctx.store, vm)
+        if (vm !== undefined) await releaseOtherReservations(ctx.store, vm)
       },
     },
     moveStep('reserve', 95, 10),
@@ -76,7 +76,7 @@ export const migrateToHost = defineTask<ToHost>({
       record: async (ctx, input) => {
         const hostExtId = movedTo(ctx)
         if (hostExtId !== undefined) await recordMove(ctx, input.vmExtId, hostExtId)
-        else await giveBackElsewhere(ctx.store, await present(ctx.store, input.vmExtId))
+        else await releaseOtherReservations(ctx.store, await requireVm(ctx.store, input.vmExtId))
         await unlock(ctx, input)
       },
     },

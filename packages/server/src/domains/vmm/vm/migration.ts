@@ -5,9 +5,9 @@
 
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type RecordContext, type Step, type StepContext, throwIfCanceled } from '../../context.ts'
-import { giveBack } from '../../scheduling/scheduler.ts'
+import { releaseReservation } from '../../scheduling/scheduler.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
-import { type OfVm, present } from './admission.ts'
+import { type OfVm, requireVm } from './admission.ts'
 
 /** The part of the migration that comes before the VM is paused. */
 const copiedPart = 0.88
@@ -16,10 +16,10 @@ export interface OnHost {
   readonly hostExtId: string
 }
 
-export const hostOf = (ctx: Pick<StepContext, 'outputs'>, step: string): string | undefined =>
+export const chosenHost = (ctx: Pick<StepContext, 'outputs'>, step: string): string | undefined =>
   (ctx.outputs[step] as OnHost | undefined)?.hostExtId
 
-export const movedTo = (ctx: Pick<StepContext, 'outputs'>): string | undefined => hostOf(ctx, 'move')
+export const movedTo = (ctx: Pick<StepContext, 'outputs'>): string | undefined => chosenHost(ctx, 'move')
 
 /**
  * @param reserving name of the step that keeps the reserved host as its output
@@ -29,10 +29,10 @@ export const moveStep = (reserving: string, progress: number, from: number): Ste
   name: 'move',
   progress,
   run: async (ctx, { vmExtId }) => {
-    const target = hostOf(ctx, reserving)
+    const target = chosenHost(ctx, reserving)
     // Nothing was reserved: the VM is to stay, or is deleted.
     if (target === undefined) return undefined
-    const { host } = await present(ctx.store, vmExtId)
+    const { host } = await requireVm(ctx.store, vmExtId)
     // A VM that has stopped since the reservation has no host.
     if (host === undefined || target === host.extId) return undefined
     await ctx.drivers.hypervisor.migrateVm(vmExtId, target, (share) => reportCopied(ctx, from, progress, share))
@@ -41,7 +41,7 @@ export const moveStep = (reserving: string, progress: number, from: number): Ste
   undo: async (ctx, { vmExtId }) => {
     const { hardware, hypervisor } = ctx.drivers
     const host = (await ctx.store.get(Vm, vmExtId))?.host?.extId
-    const target = hostOf(ctx, reserving)
+    const target = chosenHost(ctx, reserving)
     if (host === undefined || target === undefined || target === host) return
     // If one of the hosts does not answer, the VM cannot migrate back: record that it runs on the target.
     const isStuck = !hardware.isHostUp(host) || !hardware.isHostUp(target)
@@ -60,11 +60,11 @@ async function reportCopied(ctx: StepContext, from: number, to: number, share: n
 /** Records the new host and releases the reservation on the former one; the entity tag stays. */
 export async function recordMove(ctx: RecordContext, vmExtId: string, hostExtId: string): Promise<void> {
   const now = ctx.clock.iso()
-  const former = (await present(ctx.store, vmExtId)).host?.extId
+  const former = (await requireVm(ctx.store, vmExtId)).host?.extId
   // The VM stopped while it moved: it runs nowhere and needs no reservation.
-  if (former === undefined) return giveBack(ctx.store, vmExtId)
+  if (former === undefined) return releaseReservation(ctx.store, vmExtId)
   const changes = { host: { extId: hostExtId }, lastHostExtId: hostExtId, updateTime: now }
   const stored = await ctx.store.observe(Vm, vmExtId, changes)
-  await giveBack(ctx.store, vmExtId, former)
+  await releaseReservation(ctx.store, vmExtId, former)
   await notePower(ctx.store, ctx.ids, stored, 'MOVED', now)
 }

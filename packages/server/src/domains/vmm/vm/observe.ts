@@ -13,7 +13,7 @@ import { type ScheduleContext, together } from '../../context.ts'
 import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { deleteIso } from './guest/customization.ts'
-import { becomeOff, type Recording, setPower } from './power/power-state.ts'
+import { type Recording, setOff, setPower } from './power/power-state.ts'
 
 const silentMillis = 30_000
 
@@ -37,7 +37,7 @@ export const observeDomains = {
       const isSeen = vm?.host === undefined || ctx.drivers.hardware.isHostUp(vm.host.extId as string)
       if (found?.state === 'OFF' && isSeen) await deleteIso(ctx, vm)
       const outcome = await ctx.store.transaction(async (store) =>
-        // A task of the VM may have begun since the look at its queue.
+        // A task of the VM may have started since its queue was read.
         ctx.runner.queueLength(extId) > 0 ? 'busy' : follow({ ...ctx, store }, extId, found),
       )
       isWaiting ||= outcome !== 'settled'
@@ -70,28 +70,28 @@ async function follow(
 ): Promise<'settled' | 'waits'> {
   const vm = await ctx.store.get(Vm, extId)
   if (vm?.host === undefined) return 'settled'
-  if (!ctx.drivers.hardware.isHostUp(vm.host.extId as string)) return losesSight(ctx, vm)
+  if (!ctx.drivers.hardware.isHostUp(vm.host.extId as string)) return recordSilentHost(ctx, vm)
   if (vm.hostSilentSince !== undefined) await ctx.store.observe(Vm, extId, { hostSilentSince: undefined })
-  if (unasked?.state === 'RESTARTED') return beginsAnew(ctx, vm)
+  if (unasked?.state === 'RESTARTED') return recordReboot(ctx, vm)
   if (unasked?.state === 'HELD') {
     if (vm.powerState !== 'UNDETERMINED') await setPower(ctx, vm, 'PAUSED', { powerState: 'UNDETERMINED' })
     return 'settled'
   }
   const state = unasked?.state ?? 'ON'
   if (state === vm.powerState) return 'settled'
-  if (state === 'OFF') await becomeOff(ctx, vm, unasked?.isCustomizationDone === true)
+  if (state === 'OFF') await setOff(ctx, vm, unasked?.isCustomizationDone === true)
   else await setPower(ctx, vm, state === 'PAUSED' ? 'PAUSED' : 'RESUMED', { powerState: state })
   return 'settled'
 }
 
 /** The guest rebooted itself. The row changes only if it did not say ON, for example while the host was silent. */
-async function beginsAnew(ctx: Recording, vm: VmEntity): Promise<'settled'> {
+async function recordReboot(ctx: Recording, vm: VmEntity): Promise<'settled'> {
   if (vm.powerState === 'ON') await notePower(ctx.store, ctx.ids, vm, 'RESET', ctx.clock.iso())
   else await setPower(ctx, vm, 'RESET', { powerState: 'ON' })
   return 'settled'
 }
 
-async function losesSight(ctx: Recording, vm: VmEntity): Promise<'settled' | 'waits'> {
+async function recordSilentHost(ctx: Recording, vm: VmEntity): Promise<'settled' | 'waits'> {
   if (vm.powerState === 'UNDETERMINED') return 'settled'
   const since = vm.hostSilentSince
   if (since === undefined) await ctx.store.observe(Vm, vm.extId, { hostSilentSince: ctx.clock.iso() })

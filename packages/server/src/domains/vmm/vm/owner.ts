@@ -1,7 +1,7 @@
 /** Source: behaviour vmm.md 1.1 (assign-owner, associate-categories). */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type Changes, ownershipOf } from '../ownership.ts'
-import { admit, endUnchanged, present, taskOf } from './admission.ts'
+import { admitVm, endUnchanged, requireVm, taskOf } from './admission.ts'
 
 const fieldsOf = (changes: Changes) =>
   'ownerExtId' in changes ? { ownershipInfo: { owner: { extId: changes.ownerExtId } } } : changes
@@ -12,9 +12,9 @@ export const ownership = ownershipOf({
     associate: 'vmm.associate-vm-categories',
     disassociate: 'vmm.disassociate-vm-categories',
   },
-  admit,
+  admit: admitVm,
   taskOf,
-  present,
+  present: requireVm,
   async change(ctx, vmExtId, changes) {
     await ctx.store.update(Vm, vmExtId, { ...fieldsOf(changes), updateTime: ctx.clock.iso() } as object)
   },

@@ -20,22 +20,22 @@ import {
   vcpusOf,
 } from '../../virtual-machines/entity.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
-import { admit, endUnchanged, type OfVm, present, taskOf } from './admission.ts'
-import { changedFields, configurationOf, hotFaults } from './configuration.ts'
+import { admitVm, endUnchanged, type OfVm, requireVm, taskOf } from './admission.ts'
+import { changedFields, hotFaults, vmConfigurationOf } from './configuration.ts'
 import { chooseCluster } from './create/clusters.ts'
 import { architectureFaults } from './create/plan.ts'
 import { fileConstraints, placed, withSources } from './create/plan-disks.ts'
 import { domainOf, restoreDefinition } from './domain.ts'
 import { createFile } from './files.ts'
 import {
-  asksForOtherNvram,
   type FirmwareFiles,
   nvramPath,
+  requestsOtherNvram,
   sizedNvram,
   withFirmware,
   withMachineType,
 } from './firmware.ts'
-import { hostOf, movedTo, moveStep, recordMove } from './migration.ts'
+import { chosenHost, movedTo, moveStep, recordMove } from './migration.ts'
 import { nicFaults } from './parts/nics.ts'
 import { bootDeviceFaults, configurationFaults } from './rules.ts'
 import { refuseUnbuiltSource } from './unbuilt.ts'
@@ -64,7 +64,7 @@ export async function updateVm(ctx: WriteContext<VmEntity>, given: VmBody): Prom
   ])
   const isIdle = ctx.services.runner.queueAhead(vm.extId) === 0
   if (isIdle) requireHotChange(vm, next)
-  await admit(ctx, vm, 'update')
+  await admitVm(ctx, vm, 'update')
   return ctx.startTask(changeVm, { vmExtId: vm.extId, body, files }, taskOf('UpdateVm', vm))
 }
 
@@ -76,7 +76,7 @@ async function plannedNvram(
 ): Promise<Pick<FirmwareFiles, 'nvram'>> {
   const { target: vm } = ctx
   const backing = nvramOf(body)
-  if (backing === undefined || !asksForOtherNvram(vm, body)) return {}
+  if (backing === undefined || !requestsOtherNvram(vm, body)) return {}
   refuseUnbuiltSource('updateVmById', backing)
   const files = await withSources(ctx, [{ path: nvramPath, backing }])
   const clusterExtId = vm.cluster?.extId as string
@@ -87,7 +87,7 @@ async function plannedNvram(
 }
 
 function nextOf(vm: VmEntity, { body, files }: Pick<Change, 'body' | 'files'>): VmEntity {
-  const config = withMachineType(configurationOf(vm, body))
+  const config = withMachineType(vmConfigurationOf(vm, body))
   return { ...config, ...withFirmware(config, files, vm) }
 }
 
@@ -111,7 +111,7 @@ export const changeVm = defineTask<Change>({
       name: 'recheck',
       progress: 10,
       run: async (ctx, input) => {
-        const vm = await present(ctx.store, input.vmExtId, 'update')
+        const vm = await requireVm(ctx.store, input.vmExtId, 'update')
         requireHotChange(vm, nextOf(vm, input))
       },
       // No undo: the step only reads.
@@ -120,7 +120,7 @@ export const changeVm = defineTask<Change>({
       name: 'make room',
       progress: 40,
       record: async (ctx, input) => {
-        const vm = await present(ctx.store, input.vmExtId)
+        const vm = await requireVm(ctx.store, input.vmExtId)
         const next = nextOf(vm, input)
         if (!isRunning(vm) || !hasOtherSize(vm, next)) return
         return { keep: { hostExtId: await makeRoom(ctx, vm, next) } }
@@ -136,7 +136,7 @@ export const changeVm = defineTask<Change>({
       progress: 80,
       seconds: [0.5, 1],
       run: async (ctx, input) => {
-        const vm = await present(ctx.store, input.vmExtId)
+        const vm = await requireVm(ctx.store, input.vmExtId)
         const next = nextOf(vm, input)
         for (const file of newFiles(vm, next)) await createFile(ctx, file)
         await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, next))
@@ -166,7 +166,7 @@ interface Unused {
 }
 
 async function storeChange(ctx: RecordContext, input: Change): Promise<{ keep: Unused }> {
-  const vm = await present(ctx.store, input.vmExtId)
+  const vm = await requireVm(ctx.store, input.vmExtId)
   const next = nextOf(vm, input)
   const target = roomOf(ctx) ?? vm.host?.extId
   const hasMoved = target !== undefined && target !== vm.host?.extId
@@ -184,7 +184,7 @@ async function storeChange(ctx: RecordContext, input: Change): Promise<{ keep: U
   return { keep: { unused: firmwareFilesOf(vm).filter((extId) => !kept.includes(extId)) } }
 }
 
-const roomOf = (ctx: Pick<StepContext, 'outputs'>): string | undefined => hostOf(ctx, 'make room')
+const roomOf = (ctx: Pick<StepContext, 'outputs'>): string | undefined => chosenHost(ctx, 'make room')
 
 const newFiles = (vm: VmEntity, next: VmEntity): FileBacking[] => {
   const former = firmwareFilesOf(vm)

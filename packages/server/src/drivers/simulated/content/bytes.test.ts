@@ -19,7 +19,7 @@ test('a digest from the very beginning is the one that everybody computes', () =
   }
 })
 
-test('the digests that are known beforehand are those of the bytes', async () => {
+test('the precomputed digests are those of the bytes', async () => {
   const content = { seed: 'https://images.example.com/small.iso', sizeBytes: (knownSizes[0] as number) * 1024 ** 2 }
   const hashes = { sha1: createHash('sha1'), sha256: createHash('sha256') }
   let length = 0
@@ -31,7 +31,7 @@ test('the digests that are known beforehand are those of the bytes', async () =>
   assert.deepEqual(digestsOf(content), { sha1: hashes.sha1.digest('hex'), sha256: hashes.sha256.digest('hex') })
 })
 
-test('other seeds have other bytes, and sizes between the known ones have bytes without digests', async () => {
+test('contents of different seeds differ, and a content of any other size has bytes but no digests', async () => {
   const sizeBytes = (knownSizes[0] as number) * 1024 ** 2
   assert.notEqual(digestsOf({ seed: 'a', sizeBytes }).sha1, digestsOf({ seed: 'b', sizeBytes }).sha1)
   assert.deepEqual(digestsOf({ seed: 'a', sizeBytes: sizeBytes + 1 }), {})

@@ -7,7 +7,7 @@ import { DriverError } from '../../../core/tasks/define-task.ts'
 import { diskFault } from '../../../store/disk-fault.ts'
 import type { ByteRange, Digests, ObjectOrigin, Transfer } from '../../content-source.ts'
 import { type ContentStore, type ContentVersion, objectChanged } from '../../content-store.ts'
-import { gone, type Move } from './urls.ts'
+import { type Move, unavailable } from './urls.ts'
 
 /** Held in memory, several times over. */
 const partBytes = 4 * 1024 ** 2
@@ -18,7 +18,7 @@ const spareBytes = 64 * 1024 ** 2
 
 interface ObjectFiles {
   look(origin: ObjectOrigin, stopping?: AbortSignal): Promise<ContentVersion>
-  /** Begins anew at each call. @throws DriverError, final, also when the disk of the service has no room */
+  /** Each call starts from the beginning. @throws DriverError, final, also when the disk of the service has no room */
   fetch(name: string, origin: ObjectOrigin, transfer: Transfer): Promise<FetchedFile>
   /** Shares the bytes: files are never changed in place. @throws DriverError, final, when the file is missing */
   copy(from: string, to: string): Promise<void>
@@ -47,7 +47,7 @@ export function createObjectFiles({ store, folder, move }: ObjectFileOptions): O
 
   async function look(origin: ObjectOrigin, stopping?: AbortSignal): Promise<ContentVersion> {
     // A task may have been accepted by a service that had one.
-    if (store === undefined) throw gone('the service has no object store (--object-store)')
+    if (store === undefined) throw unavailable('the service has no object store (--object-store)')
     const found = await store.look(origin, stopping)
     if (origin.version !== undefined && origin.version !== found.version) throw objectChanged()
     return found
@@ -84,7 +84,7 @@ export function createObjectFiles({ store, folder, move }: ObjectFileOptions): O
       await link(source, target).catch(() => copyFile(source, target, constants.COPYFILE_FICLONE))
       await flushFolder(content)
     },
-    // A generator: a stream that nobody reads would keep its file open, or end the process with its error.
+    // A generator: a stream without a reader would keep its file open, or end the process with its error.
     async *read(name, { first, last } = { first: 0, last: Number.POSITIVE_INFINITY }) {
       yield* createReadStream(fileOf(name), { start: first, end: last, highWaterMark: sliceBytes })
     },
@@ -115,7 +115,8 @@ async function requireDiskRoom(folder: string, sizeBytes: number): Promise<void>
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const { bavail, blocks, bsize } = await statfs(folder)
   // Some file systems count no blocks.
-  if (blocks > 0 && sizeBytes > bavail * bsize - spareBytes) throw gone('the disk of the service has no room for it')
+  if (blocks > 0 && sizeBytes > bavail * bsize - spareBytes)
+    throw unavailable('the disk of the service has no room for it')
 }
 
 /** Durable, under its name only when it is complete. Its folder must be there. */

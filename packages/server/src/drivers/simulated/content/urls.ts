@@ -16,7 +16,7 @@ export interface UrlFact {
 }
 
 /**
- * `corrupt`: other bytes than usual. `cut`: connections break off halfway. `login`: asks for a login, and accepts every
+ * `corrupt`: changed bytes. `cut`: connections break off halfway. `login`: asks for a login, and accepts every
  * password but `wrong`. `slow`: 1 MB/s. `untrusted`: a certificate that cannot be verified.
  */
 export interface ServerFault {
@@ -32,7 +32,7 @@ const reports = 10
 
 const unreachableLabels = /(?:invalid|unreachable|does-not-exist)/
 
-export const gone = (cause: string): DriverError => DriverError.final(cause)
+export const unavailable = (cause: string): DriverError => DriverError.final(cause)
 
 export function createUrls(world: SimulatedWorld, move: Move) {
   const urls = world.collection<UrlFact>('content.urls')
@@ -47,10 +47,10 @@ export function createUrls(world: SimulatedWorld, move: Move) {
       const host = hostOf(url)
       const fault = faults.get(host)
       refuseAccess(access, fault)
-      if (fault?.kind === 'status') throw gone(`the server answers ${fault.status}`)
-      if (isAway(host)) throw gone('the server cannot be reached')
-      const known = urls.get(url)
-      if (known !== undefined) return known.content
+      if (fault?.kind === 'status') throw unavailable(`the server answers ${fault.status}`)
+      if (isAway(host)) throw unavailable('the server cannot be reached')
+      const stored = urls.get(url)
+      if (stored !== undefined) return stored.content
       const content = first()
       await urls.put(url, { content })
       return content
@@ -61,7 +61,7 @@ export function createUrls(world: SimulatedWorld, move: Move) {
       if (fault === 'cut') {
         const received = Math.floor(sizeBytes / 2)
         await move(received, transfer)
-        throw gone(`the connection broke off after ${received} of ${sizeBytes} bytes`)
+        throw unavailable(`the connection broke off after ${received} of ${sizeBytes} bytes`)
       }
       await move(sizeBytes, fault === 'slow' ? slowed(transfer) : transfer)
       return fault === 'corrupt' ? 'corrupt' : 'whole'
@@ -90,11 +90,11 @@ export function createUrls(world: SimulatedWorld, move: Move) {
 /** @throws DriverError, final, when the server asks for a login, or cannot prove who it is */
 function refuseAccess({ url, credential, allowsUntrusted }: UrlAccess, fault: ServerFault | undefined): void {
   if (fault?.kind === 'login' && (credential === undefined || credential.password === 'wrong'))
-    throw gone(
-      `the server answers 401: ${credential === undefined ? 'it asks for a login (basicAuth)' : `it refuses the login of ${credential.username}`}`,
+    throw unavailable(
+      `the server answers 401: ${credential === undefined ? 'it requires a login (basicAuth)' : `it refuses the login of ${credential.username}`}`,
     )
   if (fault?.kind === 'untrusted' && !allowsUntrusted && /^https:/i.test(url))
-    throw gone('the certificate of the server cannot be verified (shouldAllowInsecureUrl)')
+    throw unavailable('the certificate of the server cannot be verified (shouldAllowInsecureUrl)')
 }
 
 export type Move = (bytes: number, transfer: Transfer) => Promise<void>

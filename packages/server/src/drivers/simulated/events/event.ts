@@ -96,7 +96,7 @@ export async function setFlag<F extends object>(
   flag: keyof F,
   isSo: boolean,
 ): Promise<boolean> {
-  if ((faultOf<F>(world, collection, id)[flag] === true) === isSo) return false
+  if ((simulatedFault<F>(world, collection, id)[flag] === true) === isSo) return false
   await setFault<F>(world, collection, id, { [flag]: isSo || undefined } as { [K in keyof F]?: F[K] })
   return true
 }
@@ -109,5 +109,5 @@ export async function setFact<T>(facts: Collection<T>, id: string, next: T | und
   return true
 }
 
-export const faultOf = <F extends object>(world: SimulatedWorld, collection: string, id: string): Partial<F> =>
+export const simulatedFault = <F extends object>(world: SimulatedWorld, collection: string, id: string): Partial<F> =>
   world.collection<F>(collection).get(id) ?? {}

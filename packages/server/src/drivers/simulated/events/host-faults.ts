@@ -2,12 +2,12 @@
 import type { HardwareFault } from '../hardware-faults.ts'
 import { noteDowntime } from '../past-times.ts'
 import type { SimulatedWorld } from '../world.ts'
-import { faultOf, setFault } from './event.ts'
+import { setFault, simulatedFault } from './event.ts'
 
 export const hardware = 'hardware.faults'
 
 export const hostFault = (world: SimulatedWorld, hostExtId: string) =>
-  faultOf<HardwareFault>(world, hardware, hostExtId)
+  simulatedFault<HardwareFault>(world, hardware, hostExtId)
 export async function setHostFault(
   world: SimulatedWorld,
   id: string,

@@ -24,21 +24,21 @@ export async function returnHost(
   if (hasLostPower !== true && (isDown !== true || isCutOff === true)) return undefined
   const now = world.clock.now()
   const domains = domainFacts(world)
-  const begun = new Map<string, DomainFact>()
+  const started = new Map<string, DomainFact>()
   if (hasLostPower === true)
     for (const [extId, fact] of domains.all())
       if (fact.state === 'ON' && fact.hostExtId === hostExtId)
-        begun.set(extId, backWithHost(world, extId, fact, since ?? now))
+        started.set(extId, backWithHost(world, extId, fact, since ?? now))
   if (hasLostPower === true) await world.collection('hardware.boots').put(hostExtId, { at: now })
-  if (begun.size > 0) await domains.putAll(begun)
+  if (started.size > 0) await domains.putAll(started)
   const stillSilent = isCutOff === true
   await setHostFault(world, hostExtId, {
     hasLostPower: undefined,
     isDown: stillSilent ? true : undefined,
     since: stillSilent ? now : undefined,
   })
-  const held = [...begun.values()].filter(({ heldSince }) => heldSince !== undefined).length
-  return { restarted: begun.size - held, held }
+  const held = [...started.values()].filter(({ heldSince }) => heldSince !== undefined).length
+  return { restarted: started.size - held, held }
 }
 
 /** @param factor of the time that drives take; 1 is normal */
@@ -57,7 +57,7 @@ export const setHardwareFault = (
   isSo: boolean,
 ): Promise<boolean> => setFlag<HardwareFault>(world, hardware, extId, fault, isSo)
 
-/** To one that nobody knows. @throws CannotHappen for a cluster without a vCenter */
+/** Changes the password to an unknown one. @throws CannotHappen for a cluster without a vCenter */
 export async function changeVcenterPassword(
   world: SimulatedWorld,
   cluster: { readonly extId: string; readonly name: string },

@@ -192,7 +192,7 @@ export const catalogue: Catalogue = {
 
   STORAGE_CLIENT_DISCONNECTS: lasting('STORAGE_CLIENT_CONNECTS', ofClient, async ({ world, target }) => {
     const ended = await disconnectClient(world, target)
-    return ended === undefined ? [] : [`The client ${target.name} is gone, and ${sessions(ended)} with it.`]
+    return ended === undefined ? [] : [`The client ${target.name} was removed, and ${sessions(ended)} with it.`]
   }),
   STORAGE_CLIENT_CONNECTS: event(ofClient, ({ world, target }) =>
     said(connectClient(world, target), `The client ${target.name} is back and logs in within 30 s.`),
@@ -220,7 +220,7 @@ export const catalogue: Catalogue = {
     said(failHydration(world, target.extId), `The copying for ${target.name} has stopped; its data can be read.`),
   ),
   HYDRATION_RESUMES: event(ofGroup, ({ world, target }) =>
-    said(resumeHydration(world, target.extId), `The copying for ${target.name} goes on.`),
+    said(resumeHydration(world, target.extId), `The copying for ${target.name} continues.`),
   ),
 
   UPLINK_LOST: {
@@ -337,7 +337,7 @@ export const catalogue: Catalogue = {
     said(setGuestFault(world, target, fault), `The guest of ${target.name}: ${fault}.`),
   ),
   GUEST_RECOVERS: event(ofVm, ({ world, target }) =>
-    said(recoverGuest(world, target), `The guest of ${target.name} goes on.`),
+    said(recoverGuest(world, target), `The guest of ${target.name} continues.`),
   ),
   GUEST_PORT_CLOSES: {
     about: ofVm,
@@ -363,12 +363,12 @@ export const catalogue: Catalogue = {
     ({ world, target, event: { kind, path, value }, secretDigest }) =>
       said(
         changeFact(world, target.extId, { kind, path, value, secretDigest }),
-        `Somebody changed ${path} of the ${target.kind} ${target.name}.`,
+        `${path} of the ${target.kind} ${target.name} was changed without the API.`,
       ),
   ),
   EXTERNAL_VM_VANISHES: event(about('external VM', 'vm'), async ({ world, target }) => {
     if (outsideVms(world).get(target.extId) === undefined) return []
     await outsideVms(world).remove(target.extId)
-    return [`The VM ${target.name} is gone from its management.`]
+    return [`The VM ${target.name} was removed by its management.`]
   }),
 }

@@ -3,7 +3,7 @@
  * what its guest draws: a part of it between NICs that are neighbours in a ring, the rest to and from the internet. Rates
  * are whole bytes a second, so sums are exact; packets are rounded up for each flow. Source: behaviour networking.md 3.1, 3.3.
  */
-import { type Address, holds, parseHost, parsePrefix } from '../../../core/ip-address.ts'
+import { type Address, isInRange, parseHost, parsePrefix } from '../../../core/ip-address.ts'
 import { type Packet, type PacketEnd, policyDecider } from '../../policy-match.ts'
 import type { FloatingIpProgram, PolicyProgram } from '../../virtual-routing.ts'
 import { guestKey, networkAt, type Profile, profileName, profileOf } from '../guest-load.ts'
@@ -344,7 +344,7 @@ class FlowMaker {
       const decision = this.#decisionFor(packet)
       return isCut ? { ...decision, arrives: false } : decision
     }
-    let known: Decision | undefined
+    let cached: Decision | undefined
     return {
       ...{ kind, source, destination, protocol: 'TCP' },
       ...(externalSubnetExtId && { externalSubnetExtId }),
@@ -352,8 +352,8 @@ class FlowMaker {
       bytesPerPacket: Math.round(least + (most - least) * noise(key, 1, 0)),
       // Most readers ask for few flows, and each decision may compare many policies.
       get decision() {
-        known ??= decide()
-        return known
+        cached ??= decide()
+        return cached
       },
     }
   }
@@ -364,13 +364,13 @@ class FlowMaker {
   }
 }
 
-/** A NIC whose address nobody knows. */
+/** A NIC without a known address. */
 const unnumbered: Address = { family: 'IPV4', value: 0n }
 
 const isWithin = (prefixes: readonly string[], { family, value }: Address): boolean =>
   prefixes.some((text) => {
     const prefix = parsePrefix(text)
-    return prefix?.family === family && holds(prefix, value)
+    return prefix?.family === family && isInRange(prefix, value)
   })
 
 const portOf = (key: number, draw: number): number =>

@@ -168,9 +168,9 @@ export class Flows {
 
   #segment(segmentExtId: string): Segment | undefined {
     const { segments } = this.#indexed()
-    const known = segments.get(segmentExtId)
-    const history = known === undefined ? this.#histories.nics.get(segmentExtId) : undefined
-    if (history === undefined) return known
+    const cached = segments.get(segmentExtId)
+    const history = cached === undefined ? this.#histories.nics.get(segmentExtId) : undefined
+    if (history === undefined) return cached
     const alone = emptySegment(undefined)
     for (const period of history.periods)
       if (period.value.vpcExtId === undefined)
@@ -195,10 +195,10 @@ export class Flows {
         const { vmExtId, vpcExtId } = period.value
         // Most NICs of large worlds are in no VPC and behind no function, and few requests ask for their flows.
         if (vpcExtId === undefined && this.#histories.redirections.get(nicExtId) === undefined) continue
-        const known = nicsOfVm.get(vmExtId)
+        const nics = nicsOfVm.get(vmExtId)
         const ofNic = { ...period, value: { ...period.value, nicExtId } }
-        if (known === undefined) nicsOfVm.set(vmExtId, [ofNic])
-        else known.push(ofNic)
+        if (nics === undefined) nicsOfVm.set(vmExtId, [ofNic])
+        else nics.push(ofNic)
         if (vpcExtId === undefined) continue
         const segment = segments.get(vpcExtId) ?? emptySegment(vpcExtId)
         segment.nics.push(ofNic)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Collection } from '../world.ts'
-import { type History, type Observation, record } from './history.ts'
+import { type History, type Observation, recordPeriod } from './history.ts'
 
 function aCollection() {
   const facts = new Map<string, History<string>>()
@@ -15,19 +15,19 @@ function aCollection() {
   } as unknown as Collection<History<string>>
   const at = (now: number, value?: string, merge?: (older: string, newer: string) => string): Promise<void> => {
     const observed = new Map<string, Observation<string>>(value === undefined ? [] : [['id', { value, since: now }]])
-    return record(collection, observed, ['id'], now, merge)
+    return recordPeriod(collection, observed, ['id'], now, merge)
   }
   return { at, periods: () => facts.get('id')?.periods }
 }
 
-test('what came and went in one moment leaves no history', async () => {
+test('a value that appears and disappears at one moment leaves no history', async () => {
   const { at, periods } = aCollection()
   await at(1000, 'a')
   await at(1000)
   assert.equal(periods(), undefined)
 })
 
-test('what was gone, or different, for no time goes on', async () => {
+test('a value that disappears or changes for no time continues its period', async () => {
   const { at, periods } = aCollection()
   await at(1000, 'a')
   await at(2000)
@@ -38,7 +38,7 @@ test('what was gone, or different, for no time goes on', async () => {
   assert.deepEqual(periods(), [{ from: 1000, value: 'a' }])
 })
 
-test('what changed or was gone for a time has a period for each state', async () => {
+test('a value that changes or disappears for some time has one period for each state', async () => {
   const { at, periods } = aCollection()
   await at(1000, 'a')
   await at(2000, 'b')

@@ -122,11 +122,11 @@ export interface Observation<T> {
 type Merge<T> = (older: T, newer: T) => T
 
 /**
- * Closes periods whose value changed or is gone, and begins those that are new.
+ * Closes periods whose value changed or disappeared, and opens periods for new values.
  * @param ids of the observation; others stay as they are
  * @param merge default: what is too old or too much is forgotten
  */
-export async function record<T>(
+export async function recordPeriod<T>(
   histories: Collection<History<T>>,
   observed: ReadonlyMap<string, Observation<T>>,
   ids: Iterable<string>,
@@ -143,7 +143,7 @@ export async function record<T>(
     if (!isOpen && present === undefined) continue
     const settled = closed(before?.periods ?? [], now, merge)
     const from = isOpen ? now : Math.max(present?.since ?? 0, open?.to ?? 0)
-    const periods = present === undefined ? settled : begun(settled, { from, value: present.value })
+    const periods = present === undefined ? settled : withPeriod(settled, { from, value: present.value })
     if (periods.length > 0) changed.set(id, { periods })
     else await histories.remove(id)
   }
@@ -152,7 +152,7 @@ export async function record<T>(
 }
 
 /** A value that returns at the moment at which it ended continues its period. */
-function begun<T>(settled: readonly Period<T>[], next: Period<T>): readonly Period<T>[] {
+function withPeriod<T>(settled: readonly Period<T>[], next: Period<T>): readonly Period<T>[] {
   const last = settled.at(-1)
   if (last === undefined || last.to !== next.from || !isDeepStrictEqual(last.value, next.value))
     return [...settled, next]

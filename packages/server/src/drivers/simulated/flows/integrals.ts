@@ -17,11 +17,11 @@ const bucketsOfHour = 3600 / readingSeconds
 const keptSums = 100
 
 export class Integrals {
-  readonly #known = createLru<Sums>(keptSums)
+  readonly #cached = createLru<Sums>(keptSums)
 
   /** A change of the network at `time` leaves earlier sums as they are. */
   forgetAfter(time: number): void {
-    for (const { since, hours } of this.#known.values()) {
+    for (const { since, hours } of this.#cached.values()) {
       const last = Math.max(0, Math.floor((bucketOf(time) - bucketOf(since)) / bucketsOfHour))
       hours.splice(last)
     }
@@ -38,8 +38,8 @@ export class Integrals {
     ratesAt: RatesAt,
     times: readonly number[],
   ): Promise<readonly (readonly number[])[]> {
-    let sums = this.#known.get(key)
-    if (sums?.since !== since) this.#known.set(key, (sums = { since, hours: [] }))
+    let sums = this.#cached.get(key)
+    if (sums?.since !== since) this.#cached.set(key, (sums = { since, hours: [] }))
     const first = bucketOf(since)
     const walk = { bucket: first, total: (await ratesAt(since)).map(() => 0) }
     const found: (readonly number[])[] = []

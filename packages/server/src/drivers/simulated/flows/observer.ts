@@ -11,7 +11,7 @@ import { routesOfRouter } from '../router-tables.ts'
 import { policyFacts } from '../routing-policies.ts'
 import { activeMirrors } from '../traffic-mirrors.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
-import { flowHistory, type Observation, type ObservedAttachment, type ObservedNic, record } from './history.ts'
+import { flowHistory, type Observation, type ObservedAttachment, type ObservedNic, recordPeriod } from './history.ts'
 import { observedRedirections } from './redirections.ts'
 import { observedTunnels } from './tunnels.ts'
 
@@ -63,37 +63,37 @@ export function createObserver(
   const observations: Readonly<Record<Sort, (now: number, since: number) => Promise<void>>> = {
     async nics(now) {
       const { observed, ids } = changedNics(world, seen)
-      await record(histories.nics, observed, ids, now)
+      await recordPeriod(histories.nics, observed, ids, now)
     },
     async attachments(now, since) {
       const observed = attachmentsOf(world, since)
-      await record(histories.attachments, observed, all(histories.attachments, observed), now, busier)
+      await recordPeriod(histories.attachments, observed, all(histories.attachments, observed), now, busier)
     },
     async floatingIps(now, since) {
       const observed = present<FloatingIpProgram>(
         world.collection<FloatingIpProgram>('fabric.floating-ip').all(),
         since,
       )
-      await record(histories.floatingIps, observed, all(histories.floatingIps, observed), now)
+      await recordPeriod(histories.floatingIps, observed, all(histories.floatingIps, observed), now)
     },
     async policies(now, since) {
       const programs = [...policyFacts(world).all()].map(
         ([extId, { countedSince: _, ...program }]) => [extId, program] as const,
       )
       const observed = present(new Map(programs), since)
-      await record(histories.policies, observed, all(histories.policies, observed), now)
+      await recordPeriod(histories.policies, observed, all(histories.policies, observed), now)
     },
     async tunnels(now, since) {
       const observed = observedTunnels(world, since)
-      await record(histories.tunnels, observed, all(histories.tunnels, observed), now)
+      await recordPeriod(histories.tunnels, observed, all(histories.tunnels, observed), now)
     },
     async redirections(now, since) {
       const observed = observedRedirections(world, since)
-      await record(histories.redirections, observed, all(histories.redirections, observed), now)
+      await recordPeriod(histories.redirections, observed, all(histories.redirections, observed), now)
     },
     async mirrors(now, since) {
       const observed = present(activeMirrors(world), since)
-      await record(histories.mirrors, observed, all(histories.mirrors, observed), now)
+      await recordPeriod(histories.mirrors, observed, all(histories.mirrors, observed), now)
     },
   }
   return {

@@ -46,8 +46,8 @@ function servedBy(world: SimulatedWorld, { extId, pairs }: FunctionFact): readon
 export function droppedParts({ from, to, value }: Period<ObservedRedirection>): readonly Period<ObservedRedirection>[] {
   const end = to ?? Number.POSITIVE_INFINITY
   const parts: Period<ObservedRedirection>[] = []
-  const add = (begun: number, ended: number): void => {
-    if (begun < ended) parts.push({ from: begun, value, ...(Number.isFinite(ended) && { to: ended }) })
+  const add = (from: number, ended: number): void => {
+    if (from < ended) parts.push({ from, value, ...(Number.isFinite(ended) && { to: ended }) })
   }
   let at = from
   for (const served of value.served) {

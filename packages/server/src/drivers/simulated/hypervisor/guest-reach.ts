@@ -17,10 +17,10 @@ export function guestReach(
   const hosts = new SimulatedHosts(world)
   const boots = new GuestBoots(world, isInstant)
   // Facts are replaced, never changed; a change of one guest must not cost the boots of all.
-  const known = new WeakMap<DomainFact, number>()
+  const cached = new WeakMap<DomainFact, number>()
   const bootOf = (guest: DomainFact): number => {
-    const bootedAt = known.get(guest) ?? boots.timesOf(guest).ends.customization
-    known.set(guest, bootedAt)
+    const bootedAt = cached.get(guest) ?? boots.timesOf(guest).ends.customization
+    cached.set(guest, bootedAt)
     return bootedAt
   }
   const faultOf = (guest: DomainFact, nicExtId: string, port: number | undefined): string | undefined => {

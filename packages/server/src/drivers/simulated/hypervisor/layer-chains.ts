@@ -1,4 +1,4 @@
-/** Chains of layers: removal of those that nobody needs, and a limit of their depth. Source: behaviour vmm.md 3.4. */
+/** Chains of layers: removal of unused layers, and a limit of their depth. Source: behaviour vmm.md 3.4. */
 import type { Clock } from '../../../core/time/clock.ts'
 import type { Collection } from '../world.ts'
 import type { DiskFact } from './facts.ts'

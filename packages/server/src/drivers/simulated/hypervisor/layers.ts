@@ -41,7 +41,7 @@ export function standalone(disks: Collection<DiskFact>, fact: DiskFact, now: num
   const { parentExtId: _below, beforeResize: _size, ...rest } = fact
   const held = contentBytes(disks, fact, now)
   const { frozenAt, frozenBytes } = fact
-  // A layer that is merged with this one later goes on from here.
+  // A layer that is merged with this one later continues from here.
   const copied = { ...rest, mergedBytes: held, layerSince: frozenAt ?? now }
   return frozenBytes === undefined ? copied : { ...copied, frozenBytes: held }
 }
@@ -103,7 +103,7 @@ export function merged(upper: DiskFact, lower: DiskFact, now: number): DiskFact 
     const bytes = joined(upper.sizeBytes, mergedBytes ?? 0, ownBytes(lower, now))
     return { ...fact, ...(layerSince === undefined ? {} : { layerSince }), mergedBytes: bytes }
   }
-  // The disk goes on as if it had not been frozen.
+  // The disk continues as if it had not been frozen.
   const { createdAt, layerSince: since = createdAt } = lower
   return {
     ...fact,

@@ -1,5 +1,5 @@
 /** Ports of guests, and who has an address in the network. */
-import { type Address, holds, parseHost, parsePrefix } from '../../../core/ip-address.ts'
+import { type Address, isInRange, parseHost, parsePrefix } from '../../../core/ip-address.ts'
 import type { DhcpService, SubnetProgram } from '../../network-fabric.ts'
 import { gatewayFacts } from '../gateways.ts'
 import { type DomainFact, domainFacts } from '../hypervisor/facts.ts'
@@ -36,7 +36,7 @@ export function isSame(text: string, { family, value }: Address): boolean {
 export const isWithin = (prefixes: readonly string[], { family, value }: Address): boolean =>
   prefixes.some((text) => {
     const prefix = parsePrefix(text)
-    return prefix?.family === family && holds(prefix, value)
+    return prefix?.family === family && isInRange(prefix, value)
   })
 
 export const subnetAt = (world: SimulatedWorld, extId: string): SubnetProgram | undefined =>

@@ -1,5 +1,5 @@
 /** Steps of a traced packet at the router of a VPC: policy, route, translation of its source. */
-import { type Address, formatAddress, holds, parseHost, parsePrefix } from '../../../core/ip-address.ts'
+import { type Address, formatAddress, isInRange, parseHost, parsePrefix } from '../../../core/ip-address.ts'
 import { type Decision, policyDecider } from '../../policy-match.ts'
 import { routesBy } from '../../route-selection.ts'
 import type { TableRoute } from '../../virtual-routing.ts'
@@ -18,7 +18,7 @@ export function crossRouter(walk: Walk, vpcExtId: string): Step {
   const denial = judge(walk, vpcExtId)
   if (denial !== undefined) return dropped(denial)
   const route = routeFor(walk, vpcExtId)
-  if (route === undefined) return notRoutable(whyNoRoute(walk, vpcExtId))
+  if (route === undefined) return notRoutable(reasonForNoRoute(walk, vpcExtId))
   walk.note('ROUTE', entityOf(route), `matches: ${route.type} route to ${route.prefix}`)
   return leave(walk, vpcExtId, surroundingsOf(world, vpcExtId), route)
 }
@@ -29,7 +29,7 @@ export function judge(walk: Walk, vpcExtId: string): string | undefined {
   const { prefixes } = surroundingsOf(world, vpcExtId)
   const policies = [...policyFacts(world).all().values()].filter((policy) => policy.vpcExtId === vpcExtId)
   const isExternal = ({ family, value }: Address): boolean =>
-    !prefixes.some(({ prefix }) => prefix.family === family && holds(prefix, value))
+    !prefixes.some(({ prefix }) => prefix.family === family && isInRange(prefix, value))
   const answers = (address: string): boolean =>
     walk.ports.some(
       (port) =>
@@ -66,7 +66,7 @@ function routeFor(walk: Walk, vpcExtId: string): TableRoute | undefined {
   return walk.oneOf(found)?.route
 }
 
-function whyNoRoute({ world, destination }: Walk, vpcExtId: string): string {
+function reasonForNoRoute({ world, destination }: Walk, vpcExtId: string): string {
   const text = formatAddress(destination)
   const idle = routesOfRouter(world, vpcExtId).find(({ prefix }) => isWithin([prefix], destination))
   if (idle === undefined) return `the VPC has no route to ${text}`
@@ -93,7 +93,7 @@ function leave(walk: Walk, vpcExtId: string, { prefixes, ports }: Surroundings, 
   const via = parseHost(nexthop.address ?? '')
   const isAt = ({ subnetExtId }: { readonly subnetExtId: string }): boolean => subnetExtId === nexthop.subnetExtId
   const reaches = (prefix: PortView['prefixes'][number]): boolean =>
-    via !== undefined && prefix.family === via.family && holds(prefix, via.value)
+    via !== undefined && prefix.family === via.family && isInRange(prefix, via.value)
   const local = prefixes.find((each) => isAt(each) || (nexthop.subnetExtId === undefined && reaches(each.prefix)))
   const beside = via === undefined ? {} : { via }
   if (local !== undefined) return { at: 'subnet', subnetExtId: local.subnetExtId, ...beside }

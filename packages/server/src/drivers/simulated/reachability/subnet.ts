@@ -102,7 +102,7 @@ function handTo(walk: Walk, { subnetExtId, via }: OnSubnet, port: Port | undefin
   }
   if (gatewayAt(world, neighbour) !== undefined) return delivered('a gateway appliance has the address')
   if (via !== undefined) return { at: 'outside' }
-  return stretched(walk, subnetExtId) ?? dropped(`nobody on the subnet has the address ${formatAddress(neighbour)}`)
+  return stretched(walk, subnetExtId) ?? dropped(`no port of the subnet has the address ${formatAddress(neighbour)}`)
 }
 
 /** @returns undefined when the subnet has no layer-2 stretch */
@@ -113,7 +113,7 @@ function stretched(walk: Walk, subnetExtId: string): Step | undefined {
   const isUp = isPassing(paths.get(stretch.extId) ?? { passing: [] }, walk.world.clock.now())
   const entity = { kind: 'Layer2Stretch', extId: stretch.extId }
   walk.note('TUNNEL', entity, isUp ? 'carries the frame to the remote site' : 'is down')
-  if (!isUp) return dropped('nobody on the subnet has the address here, and its layer-2 stretch is down')
+  if (!isUp) return dropped('no port of the subnet has the address here, and its layer-2 stretch is down')
   return delivered('the packet crosses the layer-2 stretch to the remote site, which is not part of this world')
 }
 

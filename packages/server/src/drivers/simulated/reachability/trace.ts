@@ -8,14 +8,14 @@ import { crossOutside, crossSubnet } from './subnet.ts'
 import { dropped, notRoutable, type Place, type Step, Walk } from './walk.ts'
 
 /** No network that works has so long a way. */
-const maximumPlaces = 32
+const maximumHops = 32
 
 export const createReachability = (world: SimulatedWorld, isInstant: boolean): Reachability => ({
   async trace(packet): Promise<Trace> {
     const walk = new Walk(world, packet, isInstant)
     let step = begin(walk)
-    for (let places = 0; 'at' in step; places++)
-      step = places < maximumPlaces ? cross(walk, step) : notRoutable('the packet goes round in a circle')
+    for (let hops = 0; 'at' in step; hops++)
+      step = hops < maximumHops ? cross(walk, step) : notRoutable('the packet is in a routing loop')
     return { ...step, hops: walk.hops }
   },
 })

@@ -8,7 +8,7 @@ import { notFound } from '../../../../core/standard.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { transferTo } from '../rate-limits.ts'
-import { requirePlaces } from './image-space.ts'
+import { requireRoomForImages } from './image-space.ts'
 
 interface Import {
   readonly clusterExtId: string
@@ -55,7 +55,7 @@ export const importImages = defineTask<Import>({
     {
       name: 'store',
       record: async (ctx, { imageExtIds }) => {
-        await requirePlaces(ctx, imageExtIds.length)
+        await requireRoomForImages(ctx, imageExtIds.length)
         for (const extId of imageExtIds) await ctx.store.publish(Image, extId)
       },
     },

@@ -25,7 +25,7 @@ interface Asking {
  * Images that are still being created do not count, so their tasks ask again before they store them.
  * @throws ApiError VMM_LIMIT_EXCEEDED when so many more would be too many
  */
-export async function requirePlaces(
+export async function requireRoomForImages(
   ctx: { readonly store: Reader; readonly services: Pick<Services, 'limits'> },
   images: number,
 ): Promise<void> {

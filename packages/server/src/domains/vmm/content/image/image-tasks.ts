@@ -13,7 +13,7 @@ import { holderOf } from '../locations.ts'
 import { objectOf, pathOf, reading } from '../object-source.ts'
 import { transferTo } from '../rate-limits.ts'
 import { accessOf } from '../url-source.ts'
-import { requireImageRoom, requirePlaces } from './image-space.ts'
+import { requireImageRoom, requireRoomForImages } from './image-space.ts'
 
 type ImageEntity = EntityOf<typeof Image>
 
@@ -81,7 +81,7 @@ export const createImage = defineTask<{ readonly extId: string }>({
       name: 'store',
       record: async (ctx, { extId }) => {
         const image = (await ctx.store.pending(Image, extId)) as ImageEntity
-        await requirePlaces(ctx, 1)
+        await requireRoomForImages(ctx, 1)
         await requireImageRoom(ctx, image.clusterLocationExtIds ?? [], image.sizeBytes ?? 0)
         await ctx.store.observe(Image, extId, { lastUpdateTime: ctx.clock.iso() })
         await ctx.store.publish(Image, extId)
@@ -93,7 +93,7 @@ export const createImage = defineTask<{ readonly extId: string }>({
 
 interface Update {
   readonly image: ImageEntity
-  /** The request changes no location: the image stays where placement policies have put it meanwhile. */
+  /** The request changes no location: the image stays where placement policies have put it since. */
   readonly keepsLocations: boolean
 }
 

@@ -20,7 +20,7 @@ import { distinct, holderOf, requireLocations } from '../locations.ts'
 import { keyFaults, noObjectStore, objectOf } from '../object-source.ts'
 import { activePolicies, placementOf, withPlacementStatus } from '../placement.ts'
 import { importImages, startImport } from './image-import.ts'
-import { maximumImages, requirePlaces, roomiestCluster } from './image-space.ts'
+import { maximumImages, requireRoomForImages, roomiestCluster } from './image-space.ts'
 import { createImage, deleteImage, diskNotFound, requireUnread, unavailable, updateImage } from './image-tasks.ts'
 
 type ImageEntity = EntityOf<typeof Image>
@@ -39,7 +39,7 @@ export const image = implement(
       if (isObject && !ctx.drivers.contentSource.readsObjects) throw unavailable(body, noObjectStore)
       const disk =
         source.$objectType === diskSourceType ? await sourceDisk(ctx, (source as { extId: string }).extId) : undefined
-      await requirePlaces(ctx, 1)
+      await requireRoomForImages(ctx, 1)
       const clusterLocationExtIds = await locationsOf(ctx, body, disk?.clusterExtId)
       const now = ctx.clock.iso()
       const image: ImageEntity = created(ctx, Image, body, {
@@ -115,7 +115,7 @@ export const image = implement(
     },
 
     async importImage(ctx, { body }) {
-      await requirePlaces(ctx, body.imagesExtIds.length)
+      await requireRoomForImages(ctx, body.imagesExtIds.length)
       return startImport(ctx, body)
     },
 

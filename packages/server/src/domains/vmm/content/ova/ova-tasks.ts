@@ -159,7 +159,7 @@ function storing<I extends OfOva>(): Step<I> {
     name: 'store',
     record: async (ctx, { extId }) => {
       const { clusterLocationExtIds = [], sizeBytes = 0 } = await pendingOva(ctx, extId)
-      await requirePlace(ctx)
+      await requireRoomForOva(ctx)
       await requireImageRoom(ctx, clusterLocationExtIds, sizeBytes)
       await ctx.store.observe(Ova, extId, { lastUpdateTime: ctx.clock.iso() })
       await ctx.store.publish(Ova, extId)
@@ -205,7 +205,7 @@ export const deleteOva = defineTask<OfOva>({
 })
 
 /** OVAs that are still being created do not count, so their tasks ask again. @throws ApiError VMM_LIMIT_EXCEEDED */
-export async function requirePlace(ctx: {
+export async function requireRoomForOva(ctx: {
   readonly store: Reader
   readonly services: Pick<Services, 'limits'>
 }): Promise<void> {
@@ -238,7 +238,10 @@ async function removeFiles(ctx: StepContext, { extId }: OfOva): Promise<void> {
   for (const file of filesOf(await pendingOva(ctx, extId))) await ctx.drivers.ovaFiles.remove(file)
 }
 
-/** Before it is read: `write archive` asks too late for an object of terabytes. @throws ApiError OUT_OF_STORAGE */
+/**
+ * Checked before the object is read: the check in `write archive` is too late for an object of terabytes. @throws
+ * ApiError OUT_OF_STORAGE
+ */
 async function requireRoomFor(ctx: StepContext, { clusterLocationExtIds = [] }: OvaEntity, object: ObjectOrigin) {
   const { sizeBytes } = await ctx.drivers.contentSource.look(object, ctx.stopping)
   await requireImageRoom(ctx, clusterLocationExtIds, sizeBytes)

@@ -10,7 +10,7 @@ import type { ByteRange } from '../../../../drivers/content-source.ts'
 import { type AffectedEntity, implement, mayRefer, type TaskOptions, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
-import { fault, under } from '../../../virtual-machines/fault.ts'
+import { fault, withPathPrefix } from '../../../virtual-machines/fault.ts'
 import { affectedVm, requireNoMigration } from '../../vm/admission.ts'
 import { makingVm, type NewVm } from '../../vm/create/create.ts'
 import { derivedFaults, deriveVm, type Overrides } from '../../vm/create/derived-vm.ts'
@@ -19,8 +19,8 @@ import { refuseUnbuilt } from '../../vm/unbuilt.ts'
 import { fileAnswer } from '../file-answer.ts'
 import { distinct, holderOf, requireLocations } from '../locations.ts'
 import { keyFaults, noObjectStore, objectOf, pathOf } from '../object-source.ts'
-import { createOvaOfUrl, createOvaOfVm, deleteOva, maximumOvas, requirePlace, updateOva } from './ova-tasks.ts'
-import { blueprintOf, type OvaEntity } from './vm-config.ts'
+import { createOvaOfUrl, createOvaOfVm, deleteOva, maximumOvas, requireRoomForOva, updateOva } from './ova-tasks.ts'
+import { blueprintOfOva, type OvaEntity } from './vm-config.ts'
 
 type Body = BodyOf<typeof Ova>
 type Source = NonNullable<Body['source']>
@@ -51,7 +51,7 @@ export const ova = implement(
       const object = objectOf(Ova.kind, source)
       if (object !== undefined && !ctx.drivers.contentSource.readsObjects)
         throw new ApiError('OVA_UPLOAD_FAILED', { name: body.name, source: pathOf(object), cause: noObjectStore })
-      await requirePlace(ctx)
+      await requireRoomForOva(ctx)
       return source.$objectType === vmSourceType
         ? createOfVm(ctx, body, source as FromVm)
         : createFromOutside(ctx, body, object !== undefined || prepared === true)
@@ -82,7 +82,7 @@ export const ova = implement(
       updateOvaById: ({ body }) => nameFaults(body),
       deployOva: ({ body: { overrideVmConfig } }) => {
         refuseUnbuilt('deployOva', overrideVmConfig as VmBody)
-        return under('overrideVmConfig', overrideFaults(overrideVmConfig as Overrides))
+        return withPathPrefix('overrideVmConfig', overrideFaults(overrideVmConfig as Overrides))
       },
     },
     prepare: {
@@ -171,9 +171,9 @@ async function deploy(ctx: WriteContext<OvaEntity>, body: Deployment): Promise<T
       fault: `The OVA "${name}" is not on the cluster "${cluster}". Deploy it to one of its locations: ${clusterLocationExtIds.join(', ')}.`,
     })
   }
-  const blueprint = blueprintOf(ctx.target, clusterExtId)
+  const blueprint = blueprintOfOva(ctx.target, clusterExtId)
   const overrides = { name: parentVm, ...overrideVmConfig, cluster: { extId: clusterExtId } } as Overrides
-  refuseAll(under('overrideVmConfig', derivedFaults(blueprint, overrides)))
+  refuseAll(withPathPrefix('overrideVmConfig', derivedFaults(blueprint, overrides)))
   return deriveVm(ctx, blueprint, overrides, {
     task: makeOvaVm,
     input: { ovaExtId },

@@ -141,7 +141,7 @@ test('a file whose name is longer than any path is refused', async () => {
   await assert.rejects(archived({ 'root.vmdk': disk }, renaming), isFault(/a name of at most 1024 characters/))
 })
 
-test('a time zone that nobody knows becomes UTC', async () => {
+test('an unknown time zone becomes UTC', async () => {
   const zoneOf = async (name: string): Promise<unknown> => {
     const text = descriptor('', `<v:Config v:key="hardwareClockTimezone" v:value="${name}"/>`)
     return (await archived({ 'a.ovf': text, 'root.vmdk': disk })).vmConfig.hardwareClockTimezone

@@ -17,7 +17,7 @@ interface FileSeen {
   readonly magic: string
   readonly sha1: string
   readonly sha256: string
-  /** Of descriptors and manifests. */
+  /** Maximum of descriptors and manifests. */
   readonly text?: string
 }
 

@@ -93,8 +93,8 @@ function topologyOf([processor]: readonly Item[], settings: ReadonlyMap<string, 
   const vcpus = wholeNumber(processor?.fields['VirtualQuantity'] ?? '1', 'the number of virtual CPUs')
   const perSocket = Number(processor?.coresPerSocket ?? 1)
   const threads = Number(settings.get(setting.threadsPerCore) ?? 1)
-  const fits = (share: number, whole: number): boolean =>
-    Number.isSafeInteger(share) && share > 0 && whole % share === 0
+  const fits = (share: number, total: number): boolean =>
+    Number.isSafeInteger(share) && share > 0 && total % share === 0
   const socketVcpus = fits(perSocket, vcpus) ? perSocket : 1
   const numThreadsPerCore = fits(threads, socketVcpus) ? threads : 1
   return { numSockets: vcpus / socketVcpus, numCoresPerSocket: socketVcpus / numThreadsPerCore, numThreadsPerCore }

@@ -3,7 +3,7 @@ import type { EntityOf } from '@hyperplane/contract'
 import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { defined } from '../../../../core/defined.ts'
 import { type DiskEntity, fileOf, type NicEntity, type VmEntity } from '../../../virtual-machines/entity.ts'
-import { blueprintOf as blueprintOfVm } from '../../vm/clone.ts'
+import { blueprintOfVm } from '../../vm/clone.ts'
 import { type Blueprint, bodyLike } from '../../vm/create/derived-vm.ts'
 import { readNic } from '../../vm/parts/nics.ts'
 
@@ -57,7 +57,7 @@ export function captured(vm: VmEntity): Captured {
 const some = <T>(items: readonly T[]): readonly T[] | undefined => (items.length === 0 ? undefined : items)
 
 /** For VMs on a cluster that holds the file. */
-export function blueprintOf(ova: OvaEntity, clusterExtId: string): Blueprint {
+export function blueprintOfOva(ova: OvaEntity, clusterExtId: string): Blueprint {
   const { vmConfig, diskFiles = [] } = ova
   const disks = (vmConfig?.disks ?? []).map((disk, index) => ({ ...disk, extId: diskFiles[index] as string }))
   const sizes = new Map(disks.map((disk) => [disk.extId, fileOf(disk)?.diskSizeBytes ?? 0]))

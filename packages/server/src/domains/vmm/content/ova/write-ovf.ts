@@ -9,7 +9,7 @@ import type { VmConfig } from './vm-config.ts'
 const MiB = 1024 ** 2
 
 export interface Packaged {
-  /** Of the files, without an extension. */
+  /** Name of the files, without an extension. */
   readonly baseName: string
   readonly vmConfig: VmConfig
   readonly format: DiskFormat

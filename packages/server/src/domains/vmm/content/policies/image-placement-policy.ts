@@ -8,7 +8,7 @@ import { ApiError } from '../../../../core/api-error.ts'
 import { rowWithId } from '../../../../core/standard.ts'
 import { bodyRules, defineTask, implement, type WriteContext } from '../../../context.ts'
 import { limit } from '../../../limits.ts'
-import { lifecycleOf, taskOf } from '../../policies/lifecycle.ts'
+import { lifecycleOf, policyTask } from '../../policies/lifecycle.ts'
 import { categoriesOf } from '../category-filter.ts'
 import { enforceImagePlacement, placeImage, placementTasks } from '../placement-enforcement.ts'
 
@@ -78,7 +78,7 @@ async function startSwitch(ctx: WriteContext<Policy>, to: State, cancelsRunningT
   requireOther(ctx.target, to)
   await ctx.store.touch(ImagePlacementPolicy, extId)
   const verb = to === 'ACTIVE' ? 'Resume' : 'Suspend'
-  const options = taskOf(verb, ImagePlacementPolicy, ctx.target)
+  const options = policyTask(verb, ImagePlacementPolicy, ctx.target)
   return ctx.startTask(switchPolicy, { extId, to, cancelsRunningTasks }, options)
 }
 

@@ -4,7 +4,7 @@ import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import type { Reader } from '../../../../store/store.ts'
 import { claimsOn } from '../../../block-volumes/attachments.ts'
 import type { RecordContext, Step } from '../../../context.ts'
-import { present } from '../../vm/admission.ts'
+import { requireVm } from '../../vm/admission.ts'
 import type { Overrides } from '../../vm/create/derived-vm.ts'
 import { requireRoom } from '../../vm/files.ts'
 import {
@@ -93,7 +93,7 @@ async function readSource(
   { templateExtId, versionExtId, source }: Capture,
 ): Promise<{ readonly source: Source; readonly guestCustomization: Customization | undefined }> {
   if (source.kind === 'vm') {
-    const vm = await present(ctx.store, source.extId)
+    const vm = await requireVm(ctx.store, source.extId)
     if ((await claimsOn(ctx.store, 'Vm', vm.extId)).length > 0)
       ctx.warn(`The volume groups of VM ${vm.name} are not part of the template.`)
     return { source: sourceVm(vm, ctx.clock.now()), guestCustomization: source.guestCustomization }

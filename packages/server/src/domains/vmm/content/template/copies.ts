@@ -5,13 +5,13 @@ import { derivedId } from '../../../../core/ids/named-id.ts'
 import { defaultContainer } from '../../../containers/default-container.ts'
 import type { RecordContext, StepContext } from '../../../context.ts'
 import { requireRoom } from '../../vm/files.ts'
-import { type Copy, copiesOn, homeOf, type VersionEntity } from './version-content.ts'
+import { type Copy, copiesOn, firstClusterOf, type VersionEntity } from './version-content.ts'
 
 /** Copies that the cluster still needs; their ids follow from the version, so that a repeated step makes the same ones. */
 async function copiesFor(ctx: StepContext, version: VersionEntity, clusterExtId: string): Promise<Copy[]> {
   if (version.clusterLocationExtIds?.includes(clusterExtId) === true) return []
   const container = await defaultContainer(ctx.store, clusterExtId)
-  return copiesOn(version, homeOf(version)).map((copy) => ({
+  return copiesOn(version, firstClusterOf(version)).map((copy) => ({
     ...copy,
     diskExtId: derivedId('template copy', copy.fileExtId, clusterExtId),
     clusterExtId,
@@ -33,7 +33,7 @@ export async function makeCopies(
       diskSizeBytes: sizeBytes,
     })),
   )
-  const homes = new Map(copiesOn(version, homeOf(version)).map((copy) => [copy.fileExtId, copy.diskExtId]))
+  const homes = new Map(copiesOn(version, firstClusterOf(version)).map((copy) => [copy.fileExtId, copy.diskExtId]))
   for (const { fileExtId, diskExtId, containerExtId, sizeBytes } of copies) {
     const source = { kind: 'disk', extId: homes.get(fileExtId) as string, isFullCopy: true } as const
     await ctx.drivers.hypervisor.createDisk({ extId: diskExtId, containerExtId, sizeBytes, source, isReadOnly: true })
@@ -41,7 +41,7 @@ export async function makeCopies(
   return copies
 }
 
-export async function storeCopies(
+export async function storeVersionCopies(
   ctx: RecordContext,
   { extId, copies = [], clusterLocationExtIds = [] }: VersionEntity,
   clusterExtId: string,

@@ -5,7 +5,7 @@ import type { VmGcProfileConfig } from '@hyperplane/contract/vmm/vm/guest/custom
 import { ApiError } from '../../../../core/api-error.ts'
 import type { SecretReader } from '../../../../core/world.ts'
 import type { Reader } from '../../../../store/store.ts'
-import { fault, under } from '../../../virtual-machines/fault.ts'
+import { fault, withPathPrefix } from '../../../virtual-machines/fault.ts'
 import type { Overrides } from '../../vm/create/derived-vm.ts'
 import { settingsFrom } from '../../vm/guest/customize.ts'
 import type { StagedSettings } from '../../vm/guest/profile-settings.ts'
@@ -69,7 +69,7 @@ interface DeployedVm {
 }
 
 /** Undefined without a profile. @throws ApiError 400 naming each setting that is missing or does not fit; 404 */
-export async function settingsOf(
+export async function customizationSettings(
   ctx: Reading,
   version: VersionEntity,
   { name, overrides }: DeployedVm,
@@ -88,7 +88,7 @@ export async function settingsOf(
 }
 
 /** For each VM of a deployment, whose guests must have distinct names. */
-export async function settingsFaults(
+export async function customizationFaults(
   ctx: Reading,
   version: VersionEntity,
   vms: readonly DeployedVm[],
@@ -98,13 +98,13 @@ export async function settingsFaults(
   for (const [number, vm] of vms.entries()) {
     const path = `overrideVmConfigMap/${number}`
     try {
-      const computerName = (await settingsOf(ctx, version, vm))?.guestSettings.computerName?.toLowerCase()
+      const computerName = (await customizationSettings(ctx, version, vm))?.guestSettings.computerName?.toLowerCase()
       if (computerName !== undefined && taken.has(computerName))
         faults.push(fault(path, 'a computer name that no other VM of the deployment gets', computerName))
       if (computerName !== undefined) taken.add(computerName)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
-      faults.push(...under(path, [error]))
+      faults.push(...withPathPrefix(path, [error]))
     }
   }
   return faults

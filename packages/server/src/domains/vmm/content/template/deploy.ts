@@ -11,16 +11,23 @@ import type { TaskStarted } from '../../../../core/handlers.ts'
 import { subtasksOf } from '../../../../core/tasks/runner.ts'
 import { CancelAccepted, defineTask, type StepContext, type TaskEnd, type WriteContext } from '../../../context.ts'
 import { refuseReadOnly, requireClusterReachable } from '../../../registrations/reachability.ts'
-import { fault, under } from '../../../virtual-machines/fault.ts'
+import { fault, withPathPrefix } from '../../../virtual-machines/fault.ts'
 import { affectedVm, taskOf as taskOfVm } from '../../vm/admission.ts'
 import { isNative } from '../../vm/create/clusters.ts'
 import { insertVm, makingVm, type NewVm, planning } from '../../vm/create/create.ts'
 import { derive, derivedFaults, type Overrides } from '../../vm/create/derived-vm.ts'
-import { deleteUnstored, makeCopies, storeCopies } from './copies.ts'
-import { settingsFaults, settingsOf, withoutProfile } from './customization.ts'
+import { deleteUnstored, makeCopies, storeVersionCopies } from './copies.ts'
+import { customizationFaults, customizationSettings, withoutProfile } from './customization.ts'
 import type { DeploymentBody, OverrideBody } from './rules.ts'
-import { type OfVersion, type TemplateEntity, taskOf } from './template-tasks.ts'
-import { blueprintOf, type Copy, customizationOf, homeOf, versionOf, withPresentParts } from './version-content.ts'
+import { type OfVersion, type TemplateEntity, templateTask } from './template-tasks.ts'
+import {
+  blueprintOfVersion,
+  type Copy,
+  customizationOf,
+  firstClusterOf,
+  versionOf,
+  withPresentParts,
+} from './version-content.ts'
 
 const atOnce = 4
 const namedVms = 10
@@ -57,27 +64,27 @@ export async function deploy(ctx: WriteContext<TemplateEntity>, body: Deployment
     throw fault('clusterReference', 'a cluster of the native hypervisor', cluster?.name ?? clusterReference)
   await requireClusterReachable(ctx, cluster.extId)
   refuseReadOnly(cluster, 'VMs')
-  const blueprint = blueprintOf(version, homeOf(version))
+  const blueprint = blueprintOfVersion(version, firstClusterOf(version))
   refuseAll(
     Object.entries(overrideVmConfigMap).flatMap(([key, overrides]) => {
       const fields = ['guestCustomization', 'guestCustomizationProfileConfig'] as const
       const given = version.isGcOverrideEnabled === false ? fields.filter((name) => overrides[name] !== undefined) : []
       const refused = given.map((name) => fault(name, 'none: isGcOverrideEnabled of the version is false', 'one'))
       const faults = derivedFaults(blueprint, withoutProfile(overrides))
-      return under(`overrideVmConfigMap/${key}`, [...refused, ...faults])
+      return withPathPrefix(`overrideVmConfigMap/${key}`, [...refused, ...faults])
     }),
   )
   const vms = Array.from({ length: numberOfVms }, (_, number): Wanted => {
     const overrides = overrideVmConfigMap[String(number)] ?? {}
     return { extId: ctx.ids.uuid(), name: overrides.name ?? nameOfVm(templateName, `-${number}`), overrides }
   })
-  refuseAll(await settingsFaults(ctx, version, vms))
+  refuseAll(await customizationFaults(ctx, version, vms))
   const input = { templateExtId, versionExtId: version.extId, clusterExtId: cluster.extId, vms }
-  const options = taskOf('Deploy', 'Deploy template', ctx.target)
+  const options = templateTask('Deploy', 'Deploy template', ctx.target)
   return ctx.startTask(deployTemplate, input, { ...options, clusterExtIds: [cluster.extId] })
 }
 
-interface Made {
+interface Outcome {
   /** VMs of the deployment that exist. */
   readonly extIds: readonly string[]
   readonly failed: readonly { readonly name: string; readonly messages: TaskEnd['errorMessages'] }[]
@@ -98,29 +105,30 @@ export const deployTemplate = defineTask<Deployment>({
         return makeCopies(ctx, version, input.clusterExtId)
       },
       record: async (ctx, { templateExtId, versionExtId, clusterExtId }, added: readonly Copy[]) =>
-        storeCopies(ctx, await versionOf(ctx.store, templateExtId, versionExtId), clusterExtId, added),
+        storeVersionCopies(ctx, await versionOf(ctx.store, templateExtId, versionExtId), clusterExtId, added),
       undo: (ctx, { versionExtId, clusterExtId }) => deleteUnstored(ctx, versionExtId, clusterExtId),
     },
     {
       name: 'make VMs',
       progress: 99,
       run: makeVms,
-      record: async (ctx, { vms }, { extIds }: Made) => {
-        const made = new Set(extIds)
-        for (const vm of vms) if (made.has(vm.extId)) ctx.affect(affectedVm(vm))
+      record: async (ctx, { vms }, { extIds }: Outcome) => {
+        const created = new Set(extIds)
+        for (const vm of vms) if (created.has(vm.extId)) ctx.affect(affectedVm(vm))
       },
       // A cancelled deployment ends after its last subtask.
       undo: async (ctx) => {
-        await ctx.untilEnded([...(await begunTasks(ctx)).values()])
+        await ctx.untilEnded([...(await startedTasks(ctx)).values()])
       },
     },
     {
       name: 'report',
       run: async (ctx, { vms }) => {
-        const { extIds, failed, isCanceled } = ctx.outputs['make VMs'] as Made
+        const { extIds, failed, isCanceled } = ctx.outputs['make VMs'] as Outcome
         if (failed.length > 0) {
-          const madeNames = vms.filter(({ extId }) => extIds.includes(extId)).map(({ name }) => name)
-          const stay = madeNames.length === 0 ? 'None was made.' : `These were made and stay: ${listed(madeNames)}.`
+          const createdNames = vms.filter(({ extId }) => extIds.includes(extId)).map(({ name }) => name)
+          const stay =
+            createdNames.length === 0 ? 'None was made.' : `These were made and stay: ${listed(createdNames)}.`
           const names = listed(failed.map(({ name }) => name))
           const text = `${failed.length} of ${vms.length} VMs could not be deployed: ${names}. ${stay}`
           throw new ApiError('CONFLICT', { fault: text }, { further: failed.flatMap(({ messages }) => messages) })
@@ -137,14 +145,14 @@ function listed(names: readonly string[]): string {
 }
 
 /** By VM. */
-async function begunTasks(ctx: StepContext): Promise<Map<string, string>> {
+async function startedTasks(ctx: StepContext): Promise<Map<string, string>> {
   const tasks = await ctx.store.findWhere(Task, { 'parentTask/extId': ctx.taskExtId })
   return new Map(tasks.map(({ extId, entitiesAffected }) => [entitiesAffected?.[0]?.extId as string, extId]))
 }
 
-async function makeVms(ctx: StepContext, input: Deployment): Promise<Made> {
-  const begun = await begunTasks(ctx)
-  const tasks = begun.size === 0 ? await begin(ctx, input) : begun
+async function makeVms(ctx: StepContext, input: Deployment): Promise<Outcome> {
+  const started = await startedTasks(ctx)
+  const tasks = started.size === 0 ? await begin(ctx, input) : started
   const ends = new Map<string, TaskEnd>()
   let reported = 10
   await Promise.all(
@@ -198,7 +206,7 @@ export const makeDeployedVm = makingVm<DeployedVm>('vmm.deploy-vm', {
     progress: 2,
     record: async (ctx, { templateExtId, versionExtId, clusterExtId, vmExtId, name, overrides }) => {
       const version = await versionOf(ctx.store, templateExtId, versionExtId)
-      const settings = await settingsOf(ctx, version, { name, overrides })
+      const settings = await customizationSettings(ctx, version, { name, overrides })
       const { guestCustomization = overrides.guestCustomization ?? customizationOf(ctx.secrets, version) } =
         settings ?? {}
       for (const text of settings?.warnings ?? []) ctx.warn(text)
@@ -208,7 +216,7 @@ export const makeDeployedVm = makingVm<DeployedVm>('vmm.deploy-vm', {
         cluster: { extId: clusterExtId },
         ...(guestCustomization === undefined ? {} : { guestCustomization }),
       }
-      const blueprint = await withPresentParts(ctx.store, blueprintOf(version, clusterExtId), changes)
+      const blueprint = await withPresentParts(ctx.store, blueprintOfVersion(version, clusterExtId), changes)
       const { body, ...derived } = derive(blueprint, changes)
       const internal = settings === undefined ? {} : { guestSettings: settings.guestSettings }
       const planningContext = { ...ctx, caller: ctx.owner, operation: deploying }

@@ -14,7 +14,7 @@ import type { TaskStarted } from '../../../../core/handlers.ts'
 import { defineTask, type RecordContext, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
-import { admit, affectedVm, endUnchanged, type OfVm, present } from '../../vm/admission.ts'
+import { admitVm, affectedVm, endUnchanged, type OfVm, requireVm } from '../../vm/admission.ts'
 import { makingVm, type NewVm } from '../../vm/create/create.ts'
 import { deriveVm } from '../../vm/create/derived-vm.ts'
 import { removalSteps } from '../../vm/delete.ts'
@@ -22,7 +22,7 @@ import { signalAndWait } from '../../vm/power/guest-power.ts'
 import { recordOff, removeIso } from '../../vm/power/power.ts'
 import { capturingSteps } from './capture.ts'
 import { nameOfVm } from './deploy.ts'
-import { insertVersion, userOf } from './new-version.ts'
+import { callerAsUser, insertVersion } from './new-version.ts'
 import {
   affectedVersion,
   type NewVersion,
@@ -32,9 +32,9 @@ import {
   requireVersionRoom,
   storeVersion,
   type TemplateEntity,
-  taskOf,
+  templateTask,
 } from './template-tasks.ts'
-import { blueprintOf, homeOf, versionOf, withPresentParts } from './version-content.ts'
+import { blueprintOfVersion, firstClusterOf, versionOf, withPresentParts } from './version-content.ts'
 
 interface Initiation extends NewVm, OfTemplate {}
 interface Completion extends OfVm, NewVersion {}
@@ -50,16 +50,16 @@ export async function initiateUpdate(
     throw new ApiError('CONFLICT', { fault })
   }
   const version = await versionOf(ctx.store, templateExtId, body.versionId ?? (activeVersionExtId as string))
-  const clusterExtId = homeOf(version)
+  const clusterExtId = firstClusterOf(version)
   await requireClusterReachable(ctx, clusterExtId)
   const name = nameOfVm(`Template-update-os_${templateName}_${version.versionName}`, '')
   const overrides = { name, cluster: { extId: clusterExtId } }
-  const blueprint = await withPresentParts(ctx.store, blueprintOf(version, clusterExtId), overrides)
+  const blueprint = await withPresentParts(ctx.store, blueprintOfVersion(version, clusterExtId), overrides)
   const task = await deriveVm(ctx, blueprint, overrides, {
     task: openUpdate,
     input: { templateExtId },
     options: (vm) => ({
-      ...taskOf('InitiateGuestChanges', 'Initiate guest changes of a template', ctx.target, [affectedVm(vm)]),
+      ...templateTask('InitiateGuestChanges', 'Initiate guest changes of a template', ctx.target, [affectedVm(vm)]),
       clusterExtIds: [clusterExtId],
     }),
   })
@@ -108,14 +108,14 @@ export async function completeUpdate(
     throw new ApiError('CONFLICT', { fault })
   }
   await requireVersionRoom(ctx, templateExtId)
-  const vm = await admit(ctx, stored)
+  const vm = await admitVm(ctx, stored)
   const versionExtId = ctx.ids.uuid()
   const { isActiveVersion: isActive = true, ...named } = body
   await insertVersion(ctx, named, templateExtId, versionExtId)
   const source = { kind: 'vm', extId: vmExtId } as const
-  const input = { templateExtId, vmExtId, versionExtId, source, isActive, changes: {}, updatedBy: userOf(ctx) }
+  const input = { templateExtId, vmExtId, versionExtId, source, isActive, changes: {}, updatedBy: callerAsUser(ctx) }
   const version = { extId: versionExtId, versionName: body.versionName }
-  const options = taskOf('CompleteGuestChanges', 'Complete guest changes of a template', ctx.target, [
+  const options = templateTask('CompleteGuestChanges', 'Complete guest changes of a template', ctx.target, [
     affectedVersion(version),
   ])
   const clusterExtIds = [vm.cluster?.extId as string]
@@ -133,7 +133,7 @@ const complete = defineTask<Completion>({
         openVm(await presentTemplate(ctx.store, templateExtId))
         // Checked before the point of no return; no other task can add a version from here on.
         await requireVersionRoom(ctx, templateExtId)
-        const { powerState } = await present(ctx.store, vmExtId)
+        const { powerState } = await requireVm(ctx.store, vmExtId)
         return powerState === 'OFF' ? undefined : signalAndWait(ctx, vmExtId, 'shutdown')
       },
       record: async (ctx, input, output: unknown) => (output === undefined ? undefined : recordOff(ctx, input, output)),
@@ -159,11 +159,11 @@ const complete = defineTask<Completion>({
 export async function cancelUpdate(ctx: WriteContext<TemplateEntity>): Promise<TaskStarted> {
   const { extId: templateExtId } = ctx.target
   const vmExtId = openVm(ctx.target)
-  const options = taskOf('CancelGuestChanges', 'Cancel guest changes of a template', ctx.target)
+  const options = templateTask('CancelGuestChanges', 'Cancel guest changes of a template', ctx.target)
   const stored = await ctx.store.get(Vm, vmExtId)
   const input = { templateExtId, vmExtId }
   if (stored === undefined) return ctx.startTask(cancelWithoutVm, input, options)
-  const vm = await admit(ctx, stored, 'delete')
+  const vm = await admitVm(ctx, stored, 'delete')
   const clusterExtIds = [vm.cluster?.extId as string]
   return ctx.startTask(cancel, input, { ...options, clusterExtIds, locks: locksOf(templateExtId, vm) })
 }

@@ -4,7 +4,7 @@ import type { WriteContext } from '../../../context.ts'
 import type { VersionSettings } from './customization.ts'
 import type { VersionBody } from './rules.ts'
 
-export const userOf = ({ caller }: Pick<WriteContext, 'caller'>): { extId: string; username: string } => ({
+export const callerAsUser = ({ caller }: Pick<WriteContext, 'caller'>): { extId: string; username: string } => ({
   extId: caller.extId,
   username: caller.name,
 })
@@ -17,7 +17,7 @@ export async function insertVersion(
   extId: string,
   settings: VersionSettings = {},
 ): Promise<void> {
-  const own = { extId, templateExtId, createTime: ctx.clock.iso(), createdBy: userOf(ctx) }
+  const own = { extId, templateExtId, createTime: ctx.clock.iso(), createdBy: callerAsUser(ctx) }
   const derived = {
     ...own,
     versionSource: undefined,

@@ -12,9 +12,9 @@ import { and, anyOf, equals } from '../../../../odata/index.ts'
 import { defineTask, type RecordContext, type Schedule, type ScheduleContext, together } from '../../../context.ts'
 import { nextRetry, notBeforeOf } from '../placement-retry.ts'
 import { clustersOfTemplate, policiesOf } from '../template-placement.ts'
-import { deleteUnstored, makeCopies, storeCopies } from './copies.ts'
+import { deleteUnstored, makeCopies, storeVersionCopies } from './copies.ts'
 import { affectedTemplate, type OfTemplate, type TemplateEntity } from './template-tasks.ts'
-import { type Copy, homeOf, type VersionEntity, versionsOf } from './version-content.ts'
+import { type Copy, firstClusterOf, type VersionEntity, versionsOf } from './version-content.ts'
 
 interface Placing extends OfTemplate {
   readonly clusterExtId: string
@@ -37,7 +37,7 @@ export const placeTemplate = defineTask<Placing>({
         if (!wanted.includes(clusterExtId)) return { keep: [] }
         const versions = await versionsOf(ctx.store, templateExtId)
         return {
-          keep: versions.filter((version) => lacks(ctx.drivers, version, clusterExtId)).map(({ extId }) => extId),
+          keep: versions.filter((version) => lacksCopy(ctx.drivers, version, clusterExtId)).map(({ extId }) => extId),
         }
       },
     },
@@ -60,7 +60,7 @@ export const placeTemplate = defineTask<Placing>({
       record: async (ctx, { templateExtId, clusterExtId }) => {
         const copies = ctx.outputs['copy disks'] as Readonly<Record<string, readonly Copy[]>>
         for (const version of await ctx.store.getMany(TemplateVersion, plannedIn(ctx.outputs)))
-          await storeCopies(ctx, version, clusterExtId, copies[version.extId] ?? [])
+          await storeVersionCopies(ctx, version, clusterExtId, copies[version.extId] ?? [])
         await noteRetry(ctx, templateExtId, clusterExtId)
       },
     },
@@ -71,9 +71,9 @@ export const placeTemplate = defineTask<Placing>({
 const plannedIn = (outputs: Readonly<Record<string, unknown>>): readonly string[] =>
   (outputs['plan'] as readonly string[] | undefined) ?? []
 
-function lacks({ hardware }: Drivers, version: VersionEntity, clusterExtId: string): boolean {
+function lacksCopy({ hardware }: Drivers, version: VersionEntity, clusterExtId: string): boolean {
   const isHere = version.clusterLocationExtIds?.includes(clusterExtId) === true
-  return !isHere && hardware.isReachable(clusterExtId) && hardware.isReachable(homeOf(version))
+  return !isHere && hardware.isReachable(clusterExtId) && hardware.isReachable(firstClusterOf(version))
 }
 
 /** @param cause of a failure; absent after a success */
@@ -110,7 +110,7 @@ export const enforceTemplatePlacement: Schedule = {
     const due: number[] = []
     for (const template of templates) {
       const isBusy = ctx.runner.queueLength(template.extId) > 0
-      for (const { clusterExtId, cause } of await lackingOf(ctx, template)) {
+      for (const { clusterExtId, cause } of await missingCopiesOf(ctx, template)) {
         const retry = template.placementRetries?.find((each) => each.clusterExtId === clusterExtId)
         const notBefore = notBeforeOf(retry, cause) ?? 0
         due.push(Math.max(notBefore, ctx.clock.now() + waitMillis))
@@ -126,14 +126,14 @@ export const enforceTemplatePlacement: Schedule = {
 const waitMillis = 5000
 
 /** The clusters to which disks of the template should be copied. */
-async function lackingOf(
+async function missingCopiesOf(
   ctx: ScheduleContext,
   { extId, categoryExtIds = [] }: TemplateEntity,
 ): Promise<readonly Pick<Placing, 'clusterExtId' | 'cause'>[]> {
   const wanted = await clustersOfTemplate(ctx.store, categoryExtIds)
   const versions = wanted.length === 0 ? [] : await versionsOf(ctx.store, extId)
   return wanted.flatMap((clusterExtId) => {
-    const lacking = versions.filter((version) => lacks(ctx.drivers, version, clusterExtId))
+    const lacking = versions.filter((version) => lacksCopy(ctx.drivers, version, clusterExtId))
     const ids = lacking.map((version) => version.extId)
     return ids.length === 0 ? [] : [{ clusterExtId, cause: derivedId('placement', clusterExtId, ...ids) }]
   })

@@ -9,7 +9,7 @@ import type {
 } from '@hyperplane/contract/vmm/content/template'
 import type { ApiError } from '../../../../core/api-error.ts'
 import type { VmBody } from '../../../virtual-machines/entity.ts'
-import { fault, under } from '../../../virtual-machines/fault.ts'
+import { fault, withPathPrefix } from '../../../virtual-machines/fault.ts'
 import type { Overrides } from '../../vm/create/derived-vm.ts'
 import { overrideFaults } from '../../vm/rules.ts'
 import { refuseUnbuilt } from '../../vm/unbuilt.ts'
@@ -72,15 +72,16 @@ function versionFaults(operation: string, version: VersionBody): ApiError[] {
   const faults = [...nameFaults('versionName', version.versionName), ...customizationFaults(version)]
   if (version.versionSource === undefined)
     faults.push(fault('versionSource', 'the VM or the version to copy', undefined))
-  if (guestCustomization !== undefined) faults.push(...under('versionSource', overrideFaults({ guestCustomization })))
+  if (guestCustomization !== undefined)
+    faults.push(...withPathPrefix('versionSource', overrideFaults({ guestCustomization })))
   if (overrideVmConfig !== undefined)
-    faults.push(...under('versionSource/overrideVmConfig', overridesFaults(operation, overrideVmConfig)))
+    faults.push(...withPathPrefix('versionSource/overrideVmConfig', overridesFaults(operation, overrideVmConfig)))
   return faults
 }
 
-export const creationFaults = ({ templateName, templateVersionSpec: version }: NewTemplateBody): ApiError[] => [
+export const templateFaults = ({ templateName, templateVersionSpec: version }: NewTemplateBody): ApiError[] => [
   ...nameFaults('templateName', templateName),
-  ...under('templateVersionSpec', versionFaults('createTemplate', version)),
+  ...withPathPrefix('templateVersionSpec', versionFaults('createTemplate', version)),
 ]
 
 export function updateFaults({ templateName, templateVersionSpec: version }: TemplateBody): ApiError[] {
@@ -89,7 +90,7 @@ export function updateFaults({ templateName, templateVersionSpec: version }: Tem
   for (const field of ['versionName', 'versionDescription'] as const)
     if (version[field] === undefined)
       faults.push(fault(`templateVersionSpec/${field}`, 'a text: the body adds a version', undefined))
-  return [...faults, ...under('templateVersionSpec', versionFaults('updateTemplateById', version))]
+  return [...faults, ...withPathPrefix('templateVersionSpec', versionFaults('updateTemplateById', version))]
 }
 
 export function deploymentFaults({ numberOfVms = 1, overrideVmConfigMap = {} }: DeploymentBody): ApiError[] {
@@ -97,6 +98,6 @@ export function deploymentFaults({ numberOfVms = 1, overrideVmConfigMap = {} }: 
     const path = `overrideVmConfigMap/${key}`
     const isNumber = /^(?:0|[1-9]\d*)$/.test(key) && Number(key) < numberOfVms
     if (!isNumber) return [fault(path, `a key from "0" to "${numberOfVms - 1}"`, key)]
-    return under(path, overridesFaults('deployTemplate', overrides))
+    return withPathPrefix(path, overridesFaults('deployTemplate', overrides))
   })
 }

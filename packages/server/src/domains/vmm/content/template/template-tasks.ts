@@ -35,7 +35,7 @@ export const affectedVersion = ({ extId, versionName }: VersionEntity): Affected
 })
 
 /** Options of every template task: `('Publish', 'Publish template', ...)`. */
-export const taskOf = (
+export const templateTask = (
   operation: string,
   description: string,
   template: TemplateEntity,

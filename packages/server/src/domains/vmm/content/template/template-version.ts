@@ -2,7 +2,7 @@
 import { Template, TemplateVersion, templateVersionOperations } from '@hyperplane/contract/vmm/content/template'
 import { implement, parentOf, type ReadContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
-import { affectedVersion, deleteVersion, requireInactive, taskOf } from './template-tasks.ts'
+import { affectedVersion, deleteVersion, requireInactive, templateTask } from './template-tasks.ts'
 import { shownSpec, type VersionEntity } from './version-content.ts'
 
 export const templateVersion = implement(
@@ -14,7 +14,7 @@ export const templateVersion = implement(
       const { extId: versionExtId, clusterLocationExtIds: clusterExtIds = [] } = ctx.target
       for (const clusterExtId of clusterExtIds) await requireClusterReachable(ctx, clusterExtId)
       const others = [affectedVersion(ctx.target)]
-      const options = taskOf('DeleteVersion', 'Delete template version', template, others)
+      const options = templateTask('DeleteVersion', 'Delete template version', template, others)
       return ctx.startTask(
         deleteVersion,
         { templateExtId: template.extId, versionExtId },

@@ -10,14 +10,14 @@ import { rowsOf } from '../../../invariants/rule.ts'
 import { limit, limitOf } from '../../../limits.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
-import { under } from '../../../virtual-machines/fault.ts'
+import { withPathPrefix } from '../../../virtual-machines/fault.ts'
 import { derivedFaults } from '../../vm/create/derived-vm.ts'
 import type { CaptureSource } from './capture.ts'
 import { versionSettings } from './customization.ts'
 import { deploy, deployTemplate, makeDeployedVm } from './deploy.ts'
 import { cancelUpdate, completeUpdate, guestUpdateTasks, initiateUpdate } from './guest-update.ts'
-import { insertVersion, userOf } from './new-version.ts'
-import { creationFaults, deploymentFaults, sourceIn, updateFaults, type VersionBody, vmSource } from './rules.ts'
+import { callerAsUser, insertVersion } from './new-version.ts'
+import { deploymentFaults, sourceIn, templateFaults, updateFaults, type VersionBody, vmSource } from './rules.ts'
 import {
   addVersion,
   createTemplate,
@@ -27,10 +27,17 @@ import {
   requireNoGuestUpdate,
   requireVersionRoom,
   type TemplateEntity,
-  taskOf,
+  templateTask,
   updateTemplate,
 } from './template-tasks.ts'
-import { blueprintOf, homeOf, shownSpec, type VersionEntity, versionOf, versionsOf } from './version-content.ts'
+import {
+  blueprintOfVersion,
+  firstClusterOf,
+  shownSpec,
+  type VersionEntity,
+  versionOf,
+  versionsOf,
+} from './version-content.ts'
 
 const maximumTemplates = limit('templates', 1000)
 
@@ -45,7 +52,7 @@ export const template = implement(
       const vm = (await ctx.store.get(Vm, sourceIn(version).extId as string)) as VmEntity
       await requireClusterReachable(ctx, vm.cluster?.extId)
       const [extId, versionExtId] = [ctx.ids.uuid(), ctx.ids.uuid()]
-      const by = userOf(ctx)
+      const by = callerAsUser(ctx)
       const now = ctx.clock.iso()
       const template = created(ctx, Template, body, {
         ...{ extId, createTime: now, updateTime: now, createdBy: by, updatedBy: by, activeVersionExtId: versionExtId },
@@ -63,7 +70,7 @@ export const template = implement(
         extId: vm.extId,
         guestCustomization: sourceIn(version).guestCustomization,
       }
-      const options = taskOf('Create', 'Create template', template)
+      const options = templateTask('Create', 'Create template', template)
       const task = await ctx.startTask(
         createTemplate,
         { templateExtId: extId, versionExtId, source },
@@ -76,8 +83,8 @@ export const template = implement(
       const { templateVersionSpec: version, ...plain } = body
       const { extId: templateExtId } = ctx.target
       const changes = withoutNulls(sparseChanges(Template, plain))
-      const update = { templateExtId, changes, updatedBy: userOf(ctx) }
-      const options = taskOf('Update', 'Update template', ctx.target)
+      const update = { templateExtId, changes, updatedBy: callerAsUser(ctx) }
+      const options = templateTask('Update', 'Update template', ctx.target)
       await ctx.store.touch(Template, templateExtId)
       if (version === undefined) return ctx.startTask(updateTemplate, update, options)
       await requireVersionRoom(ctx, templateExtId)
@@ -95,15 +102,15 @@ export const template = implement(
       const versions = await versionsOf(ctx.store, ctx.target.extId)
       const clusterExtIds = [...new Set(versions.flatMap((version) => version.clusterLocationExtIds ?? []))]
       for (const clusterExtId of clusterExtIds) await requireClusterReachable(ctx, clusterExtId)
-      const options = taskOf('Delete', 'Delete template', ctx.target)
+      const options = templateTask('Delete', 'Delete template', ctx.target)
       return ctx.startTask(deleteTemplate, { templateExtId: ctx.target.extId }, { ...options, clusterExtIds })
     },
 
     async publishTemplate(ctx, { body }) {
       const version = await versionOf(ctx.store, ctx.target.extId, body.versionId)
       await ctx.store.touch(Template, ctx.target.extId)
-      const input = { templateExtId: ctx.target.extId, versionExtId: version.extId, updatedBy: userOf(ctx) }
-      return ctx.startTask(publishTemplate, input, taskOf('Publish', 'Publish template', ctx.target))
+      const input = { templateExtId: ctx.target.extId, versionExtId: version.extId, updatedBy: callerAsUser(ctx) }
+      return ctx.startTask(publishTemplate, input, templateTask('Publish', 'Publish template', ctx.target))
     },
 
     deployTemplate: (ctx, { body }) => deploy(ctx, body),
@@ -113,7 +120,7 @@ export const template = implement(
   },
   {
     rules: {
-      createTemplate: ({ body }) => creationFaults(body),
+      createTemplate: ({ body }) => templateFaults(body),
       updateTemplateById: ({ body }) => updateFaults(body),
       deployTemplate: ({ body }) => deploymentFaults(body),
     },
@@ -149,11 +156,11 @@ async function sourceOf(ctx: WriteContext, templateExtId: string, version: Versi
   }
   const path = 'templateVersionSpec/versionSource'
   const copied = await versionOf(ctx.store, templateExtId, versionId, `${path}/versionId`)
-  const clusterExtId = homeOf(copied)
+  const clusterExtId = firstClusterOf(copied)
   await requireClusterReachable(ctx, clusterExtId)
   const { guestCustomizationProfileConfig: _, ...overrides } = overrideVmConfig
-  const faults = derivedFaults(blueprintOf(copied, clusterExtId), overrides)
-  refuseAll(under(`${path}/overrideVmConfig`, faults))
+  const faults = derivedFaults(blueprintOfVersion(copied, clusterExtId), overrides)
+  refuseAll(withPathPrefix(`${path}/overrideVmConfig`, faults))
   return { source: { kind: 'version', extId: versionId, overrides }, clusterExtId, copied }
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a version of a template captures: the configuration of a VM, and copies of its disks that are layers over them.
+ * The content of a template version: the configuration of a VM, and copies of its disks that are layers over them.
  * Source: behaviour vmm.md 1.10, 1.16 (template create).
  */
 import type { EntityOf } from '@hyperplane/contract'
@@ -16,7 +16,7 @@ import { idsOf } from '../../../scheduling/policy-selection.ts'
 import { filled } from '../../../storage-space/written.ts'
 import { type DiskEntity, fileOf, filesOf, type VmEntity } from '../../../virtual-machines/entity.ts'
 import { shownNic } from '../../../virtual-machines/virtual-functions.ts'
-import { blueprintOf as blueprintOfVm } from '../../vm/clone.ts'
+import { blueprintOfVm } from '../../vm/clone.ts'
 import { type Blueprint, bodyLike, type Overrides } from '../../vm/create/derived-vm.ts'
 import { readNic } from '../../vm/parts/nics.ts'
 
@@ -40,7 +40,7 @@ export const versionsOf = (store: Reader, templateExtId: string): Promise<Versio
   store.findWhere(TemplateVersion, { templateExtId })
 
 /** The cluster that is read where any location will do. */
-export const homeOf = ({ clusterLocationExtIds }: VersionEntity): string => clusterLocationExtIds?.[0] as string
+export const firstClusterOf = ({ clusterLocationExtIds }: VersionEntity): string => clusterLocationExtIds?.[0] as string
 
 export const copiesOn = ({ copies = [] }: VersionEntity, clusterExtId: string): Copy[] =>
   copies.filter((copy) => copy.clusterExtId === clusterExtId)
@@ -53,7 +53,7 @@ export function customizationOf(secrets: SecretReader, version: VersionEntity): 
 const vmDisk = (diskExtId: string) => ({ $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId }) as const
 
 /** For VMs on a cluster that holds the disks of the version. */
-export function blueprintOf(version: VersionEntity, clusterExtId: string): Blueprint {
+export function blueprintOfVersion(version: VersionEntity, clusterExtId: string): Blueprint {
   const copies = new Map(copiesOn(version, clusterExtId).map((copy) => [copy.fileExtId, copy]))
   const { disks, cdRoms, ...spec } = version.vmSpec as VmEntity
   return {
@@ -112,7 +112,7 @@ export function sourceVm(vm: VmEntity, now: number): Source {
   const files = filesOf(spec).map((file) => {
     const diskExtId = file.diskExtId as string
     const sizeBytes = file.diskSizeBytes ?? 0
-    // An ISO is a layer that nobody writes to.
+    // An ISO is a read-only layer.
     const writtenBytes = written.has(diskExtId) ? filled(sizeBytes, ageMillis) : 0
     return [
       diskExtId,
@@ -123,7 +123,7 @@ export function sourceVm(vm: VmEntity, now: number): Source {
 }
 
 export function sourceVersion(version: VersionEntity, { nics, guestCustomization: _, ...others }: Overrides): Source {
-  const clusterExtId = homeOf(version)
+  const clusterExtId = firstClusterOf(version)
   const replacing = nics === undefined ? {} : { nics: nics.map((nic) => readNic(nic, () => '')) }
   return {
     spec: { ...(version.vmSpec as VmEntity), ...(others as Partial<VmEntity>), ...replacing },

@@ -39,7 +39,7 @@ test('a younger policy that closes a cycle has a conflict with the shortest cycl
   assert.deepEqual([...without.dependencyConflicts], [])
 })
 
-test('a conflict keeps its id while it exists, whatever other policies do', () => {
+test('a conflict keeps its id while it exists, also when other policies change', () => {
   const policies = [policy('one', [['a'], ['b']]), policy('two', [['b'], ['a']])]
   const idOf = (all: typeof policies) => startupOrderOf(all).dependencyConflicts.get('two')?.all()[0]?.extId
   assert.equal(idOf(policies), idOf([policy('zero', [['x'], ['y']]), ...policies]))
@@ -54,7 +54,7 @@ test('the same dependency with another condition conflicts with the older policy
   assert.deepEqual(order.dependenciesOf.get('b')?.get('a')?.condition, { delaySeconds: 5, bootTimeoutSeconds: 60 })
 })
 
-test('whatever the policies are, what holds has no cycle, and each conflict names a cycle of what holds', () => {
+test('for any set of policies, the dependencies in force have no cycle, and each conflict names a cycle of them', () => {
   const group = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'), { minLength: 1, maxLength: 2 })
   fc.assert(
     fc.property(fc.array(fc.tuple(group, group), { maxLength: 12 }), (pairs) => {

@@ -45,7 +45,7 @@ export interface StartupOrder {
   readonly conditionConflicts: ReadonlyMap<string, Conflicts<ConditionConflictFound>>
 }
 
-/** Made when they are asked for: all policies together may have millions. */
+/** Computed on demand: all policies together may have millions. */
 export interface Conflicts<T> {
   readonly count: number
   readonly all: () => readonly T[]
@@ -148,22 +148,22 @@ function cycleFinder(
   dependenciesOf: Graph,
   dependees: ReadonlySet<string>,
 ): (dependee: string) => (dependent: string) => boolean {
-  const known = new Map<string, ReadonlySet<string>>()
+  const cached = new Map<string, ReadonlySet<string>>()
   let remembered = 0
   return (dependee) => {
     let isCurrent = false
     return (dependent) => {
       if (!dependees.has(dependent) || !dependenciesOf.has(dependee)) return false
-      if (known.get(dependee)?.has(dependent) === true) return true
+      if (cached.get(dependee)?.has(dependent) === true) return true
       if (isCurrent) return false
       isCurrent = true
-      remembered -= known.get(dependee)?.size ?? 0
+      remembered -= cached.get(dependee)?.size ?? 0
       const found = new Set(pathsFrom(dependee, dependenciesOf).keys())
       if (remembered + found.size > maximumRemembered) {
-        known.clear()
+        cached.clear()
         remembered = 0
       }
-      known.set(dependee, found)
+      cached.set(dependee, found)
       remembered += found.size
       return found.has(dependent)
     }

@@ -142,11 +142,13 @@ async function bestMove(
 ): Promise<Move | undefined> {
   const targets = hosts.filter(({ extId }) => extId !== from.extId)
   const choices = new Choices(targets, loadsOf(held))
-  const placesOf = Map.groupBy(held, ({ vmExtId }) => vmExtId)
+  const reservationsOf = Map.groupBy(held, ({ vmExtId }) => vmExtId)
   const peersOf = peerFinder(ctx.store, ctx.drivers.hypervisor)
   let best: (Move & { readonly gain: number }) | undefined
   for (const vm of await movableOn(ctx, held, from.extId)) {
-    const peers = [...(await peersOf(vm))].flatMap((extId) => placesOf.get(extId) ?? []).map((each) => each.hostExtId)
+    const peers = [...(await peersOf(vm))]
+      .flatMap((extId) => reservationsOf.get(extId) ?? [])
+      .map((each) => each.hostExtId)
     const choice = choices.choose(await demandOf(ctx.store, vm), peers)
     if ('reasons' in choice || peers.includes(choice.hostExtId)) continue
     const gain = gainOf(vm, choice.hostExtId)

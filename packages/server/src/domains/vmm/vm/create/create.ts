@@ -40,13 +40,13 @@ import { domainOf } from '../domain.ts'
 import {
   copyImages,
   createFile,
-  diskOf,
   imagesOf,
   imagesToCopy,
   locksOf,
+  newDiskOf,
   removeCopies,
   requireRoom,
-  storeCopies,
+  storeImageCopies,
   underWay,
 } from '../files.ts'
 import { described, wishesOf } from '../parts/devices.ts'
@@ -54,8 +54,8 @@ import { requireMayAttach } from '../parts/group-disk.ts'
 import {
   type EthernetNic,
   ethernetNicsOf,
+  leaseRequestedAddresses,
   releaseNics,
-  takeAskedAddresses,
   takeFreeAddress,
   takeMac,
 } from '../parts/nics.ts'
@@ -75,7 +75,7 @@ export interface Derived {
 
 export interface VmOrigin<I extends NewVm> extends Derived {
   readonly task: TaskDefinition<I>
-  /** What the task needs to know beside `NewVm`. */
+  /** Further input of the task, beside `NewVm`. */
   readonly input: Omit<I, keyof NewVm>
   readonly options: (vm: VmEntity) => TaskOptions
   /** The task plans the VM again: it may have disks then. */
@@ -97,7 +97,7 @@ export async function insertVm(
   const nics = []
   for (const [index, nic] of ethernetNicsOf(planned).entries()) {
     nics.push(await takeMac(ctx, planned.extId, nic))
-    await takeAskedAddresses(ctx, nic, `nics[${index}]/`)
+    await leaseRequestedAddresses(ctx, nic, `nics[${index}]/`)
   }
   const filesUnderWay = underWay(filesWithSources(planned), copies)
   const vm = {
@@ -178,9 +178,9 @@ const makingSteps: readonly Step<NewVm>[] = [
     progress: 5,
     acts: async (_, { isDiskless }) => isDiskless !== true,
     run: async (ctx, input) => {
-      const vm = await coming(ctx.store, input)
+      const vm = await pendingVm(ctx.store, input)
       for (const file of filesWithSources(vm))
-        await diskOf(ctx.store, file, { content: contentOf(file, copiesIn(ctx, input)) })
+        await newDiskOf(ctx.store, file, { content: contentOf(file, copiesIn(ctx, input)) })
       const [files, clusterExtId] = sourcesOf(vm, copiesIn(ctx, input))
       await requireImagesAllowed(ctx, imagesOf(files), clusterExtId)
       await requireRoom(ctx, filesWithSources(vm))
@@ -193,7 +193,7 @@ const makingSteps: readonly Step<NewVm>[] = [
     acts: async (ctx, input) =>
       input.isDiskless !== true && (await imagesToCopy(ctx.store, ...(await comingSources(ctx, input)))).length > 0,
     run: async (ctx, input) => copyImages(ctx, ...(await comingSources(ctx, input))),
-    record: async (ctx, input) => storeCopies(ctx.store, ...(await comingSources(ctx, input))),
+    record: async (ctx, input) => storeImageCopies(ctx.store, ...(await comingSources(ctx, input))),
     undo: async (ctx, input) => removeCopies(ctx, ...(await comingSources(ctx, input))),
   },
   {
@@ -202,7 +202,7 @@ const makingSteps: readonly Step<NewVm>[] = [
     seconds: [0.4, 1],
     acts: async (_, { isDiskless }) => isDiskless !== true,
     run: async (ctx, input) => {
-      const vm = await coming(ctx.store, input)
+      const vm = await pendingVm(ctx.store, input)
       const media = new Set(mediaOf(vm))
       for (const file of filesWithSources(vm)) {
         const content = contentOf(file, copiesIn(ctx, input))
@@ -211,13 +211,13 @@ const makingSteps: readonly Step<NewVm>[] = [
       const tpm = tpmDisk(vm)
       if (tpm !== undefined) await ctx.drivers.hypervisor.createDisk(tpm)
     },
-    undo: async (ctx, input) => removeDisks(ctx, await coming(ctx.store, input)),
+    undo: async (ctx, input) => removeDisks(ctx, await pendingVm(ctx.store, input)),
   },
   {
     name: 'reserve addresses',
     progress: 60,
     record: async (ctx, input) => {
-      const vm = await coming(ctx.store, input)
+      const vm = await pendingVm(ctx.store, input)
       const nics = []
       for (const nic of ethernetNicsOf(vm)) nics.push(await takeFreeAddress(ctx, nic))
       if (nics.length > 0) await ctx.store.observe(Vm, vm.extId, { nics })
@@ -228,7 +228,7 @@ const makingSteps: readonly Step<NewVm>[] = [
     name: 'claim devices',
     progress: 70,
     record: async (ctx, input) => {
-      const vm = await coming(ctx.store, input)
+      const vm = await pendingVm(ctx.store, input)
       const wishes = wishesOf(vm)
       if (wishes.length === 0) return
       await claimDevices(ctx, vm, wishes)
@@ -241,7 +241,7 @@ const makingSteps: readonly Step<NewVm>[] = [
     progress: 85,
     seconds: [0.5, 1],
     run: async (ctx, input) => {
-      const vm = await coming(ctx.store, input)
+      const vm = await pendingVm(ctx.store, input)
       await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, vm))
       await plugGroups(ctx, vm.extId)
     },
@@ -300,7 +300,7 @@ export async function detachGroups(store: Transaction, vmExtId: string): Promise
 
 const hasDisks = (vm: VmEntity): boolean => filesOf(vm).length + firmwareFilesOf(vm).length > 0
 
-async function coming(store: Reader, { vmExtId }: OfVm): Promise<VmEntity> {
+async function pendingVm(store: Reader, { vmExtId }: OfVm): Promise<VmEntity> {
   return (await store.pending(Vm, vmExtId)) as VmEntity
 }
 
@@ -313,7 +313,7 @@ const sourcesOf = (vm: VmEntity, copies: Copies = {}): [readonly FileBacking[], 
 const comingSources = async (
   ctx: Pick<StepContext, 'outputs' | 'store'>,
   input: NewVm,
-): Promise<[readonly FileBacking[], string]> => sourcesOf(await coming(ctx.store, input), copiesIn(ctx, input))
+): Promise<[readonly FileBacking[], string]> => sourcesOf(await pendingVm(ctx.store, input), copiesIn(ctx, input))
 
 const contentOf = ({ diskExtId }: FileBacking, copies: Copies = {}): DiskSource | undefined =>
   copies[diskExtId as string]

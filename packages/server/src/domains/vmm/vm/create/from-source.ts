@@ -13,17 +13,17 @@ import type { VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { requireShortQueue } from '../../admission.ts'
 import { requireNoMigration, taskOf } from '../admission.ts'
-import { blueprintOf as blueprintOfVm, requireFilesOf } from '../clone.ts'
-import { blueprintOf as blueprintOfPoint } from '../recovery-points/captured.ts'
+import { blueprintOfVm, requireFilesOf } from '../clone.ts'
+import { blueprintOfPoint } from '../recovery-points/captured.ts'
 import { requireNative } from '../recovery-points/native.ts'
 import { type Missing, presentNics, requireCaptured } from '../recovery-points/restore.ts'
 import { overrideFaults } from '../rules.ts'
 import { refuseUnbuilt } from '../unbuilt.ts'
 import { makeVm, makingVm, type NewVm, newVm } from './create.ts'
 import { type Blueprint, deriveVm, nicLike, type Overrides } from './derived-vm.ts'
-import { creationFaults } from './plan.ts'
+import { newVmBodyFaults } from './plan.ts'
 
-interface Asked {
+interface Creation {
   readonly body: VmBody
   /** Fields that the request did not set. */
   readonly defaulted?: readonly string[]
@@ -35,29 +35,29 @@ interface Copy extends NewVm {
   readonly missing?: readonly Missing[]
 }
 
-const givenIn = ({ body, defaulted = [] }: Asked): Overrides =>
+const givenIn = ({ body, defaulted = [] }: Creation): Overrides =>
   Object.fromEntries(Object.entries(body).filter(([name]) => !defaulted.includes(name)))
 
-export function newVmFaults(asked: Asked): ApiError[] {
-  const { source } = asked.body
-  if (source === undefined) return creationFaults(asked.body)
-  refuseUnbuilt('createVm', asked.body)
+export function newVmFaults(creation: Creation): ApiError[] {
+  const { source } = creation.body
+  if (source === undefined) return newVmBodyFaults(creation.body)
+  refuseUnbuilt('createVm', creation.body)
   const missing = (['entityType', 'extId'] as const).filter((name) => source[name] === undefined)
   return [
     ...missing.map((name) => fault(`source/${name}`, 'the type and the id of a VM or a recovery point', undefined)),
-    ...overrideFaults(givenIn(asked)),
+    ...overrideFaults(givenIn(creation)),
   ]
 }
 
-export async function createVm(ctx: WriteContext, asked: Asked): Promise<TaskStarted> {
-  const { source, guestTools } = asked.body
-  const body = guestTools === undefined ? asked.body : { ...asked.body, guestTools: enabled(guestTools) }
+export async function createVm(ctx: WriteContext, creation: Creation): Promise<TaskStarted> {
+  const { source, guestTools } = creation.body
+  const body = guestTools === undefined ? creation.body : { ...creation.body, guestTools: enabled(guestTools) }
   if (source === undefined)
     return newVm(ctx, body, { contents: new Map(), task: makeVm, input: {}, options: (vm) => taskOf('CreateVm', vm) })
   const { blueprint, overrides, ...input } = await (source.entityType === 'VM' ? likeVm : likePoint)(
     ctx,
     source.extId as string,
-    givenIn({ ...asked, body }),
+    givenIn({ ...creation, body }),
   )
   return deriveVm(ctx, blueprint, overrides, {
     task: copyVm,

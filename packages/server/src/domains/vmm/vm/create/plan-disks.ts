@@ -14,7 +14,7 @@ import {
   volumeGroupOf,
 } from '../../../virtual-machines/entity.ts'
 import { nvramPath } from '../firmware.ts'
-import { type Slot, type SlotWish, usualCdRomBus, wishOf } from '../parts/slots.ts'
+import { defaultCdRomBus, type Slot, type SlotWish, wishOf } from '../parts/slots.ts'
 import type { Constraint } from './clusters.ts'
 import { nameOfSource, type ResolvedSource, resolveSource } from './disk-sources.ts'
 import type { Planning } from './planning.ts'
@@ -28,7 +28,7 @@ export function slotWishes(config: VmBody): SlotWish[] {
   return [
     ...(config.disks ?? []).map((disk, index) => wishOf(`disks[${index}]`, disk.diskAddress, 'SCSI')),
     ...(config.cdRoms ?? []).map((drive, index) =>
-      wishOf(`cdRoms[${index}]`, drive.diskAddress, usualCdRomBus(config)),
+      wishOf(`cdRoms[${index}]`, drive.diskAddress, defaultCdRomBus(config)),
     ),
   ]
 }

@@ -47,7 +47,7 @@ export interface PlannedVm {
 }
 
 /** Rules of the body alone. @throws ApiError 501 for fields that are not implemented */
-export function creationFaults(body: VmBody): ApiError[] {
+export function newVmBodyFaults(body: VmBody): ApiError[] {
   refuseUnbuilt('createVm', body)
   const config = withMachineType(body)
   return [

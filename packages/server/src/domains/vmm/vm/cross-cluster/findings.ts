@@ -94,7 +94,7 @@ export async function findingsOf(ctx: Asking, vm: VmEntity, { body }: Request): 
   }
 }
 
-/** Whatever the target is. */
+/** These problems do not depend on the target. */
 async function boundBy({ store }: Asking, vm: VmEntity, { isLiveMigration, overrides }: Body): Promise<ApiError[]> {
   const problems: ApiError[] = []
   const refuse = (why: string): void => {

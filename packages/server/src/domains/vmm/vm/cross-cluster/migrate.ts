@@ -16,15 +16,15 @@ import {
   type WriteContext,
 } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
-import { giveBack, giveBackElsewhere, reserve } from '../../../scheduling/scheduler.ts'
+import { releaseOtherReservations, releaseReservation, reserve } from '../../../scheduling/scheduler.ts'
 import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { notePower } from '../../../virtual-machines/power-journal.ts'
 import { isEmulated } from '../../../virtual-machines/virtual-functions.ts'
-import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { admitVm, endUnchanged, type OfVm, requireVm, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
 import { underWay, without } from '../files.ts'
-import { keepShown, reserveAddresses } from '../parts/nic-addresses.ts'
+import { keepShownAddresses, reserveAddresses } from '../parts/nic-addresses.ts'
 import { withHeld } from '../parts/nics.ts'
 import { refuseUnbuiltNic } from '../unbuilt.ts'
 import { type Asking, allFilesOf, type Body, findingsOf, type Request, type Target } from './findings.ts'
@@ -69,7 +69,7 @@ export function crossClusterFaults({ overrides, targetAvailabilityZone: zone }: 
 }
 
 export async function migrateAcross(ctx: WriteContext<VmEntity>, body: Body): Promise<TaskStarted> {
-  const vm = await admit(ctx, ctx.target, stateFor(body))
+  const vm = await admitVm(ctx, ctx.target, stateFor(body))
   const target = body.targetCluster?.extId
   await requireClusterReachable(ctx, target)
   // Tasks of floating IPs lock the NIC that they translate to.
@@ -101,8 +101,8 @@ export const migrateToCluster = defineTask<Migration>({
       unrecord: async (ctx, { vmExtId }) => {
         const vm = await ctx.store.get(Vm, vmExtId)
         if (vm === undefined) return
-        await giveBackElsewhere(ctx.store, vm)
-        for (const { extId } of vm.nics ?? []) await keepShown(ctx, { vmExtId, partExtId: extId as string })
+        await releaseOtherReservations(ctx.store, vm)
+        for (const { extId } of vm.nics ?? []) await keepShownAddresses(ctx, { vmExtId, partExtId: extId as string })
       },
     },
     {
@@ -115,7 +115,7 @@ export const migrateToCluster = defineTask<Migration>({
       name: 'switch',
       progress: 99,
       run: async (ctx, { vmExtId }) => {
-        const vm = await present(ctx.store, vmExtId)
+        const vm = await requireVm(ctx.store, vmExtId)
         const report = (share: number): Promise<void> => reached(ctx, copyTo + (memoryTo - copyTo) * share)
         await ctx.drivers.hypervisor.moveVm(await driverMove(ctx, vm), report)
       },
@@ -153,7 +153,7 @@ async function releaseSource(ctx: StepContext): Promise<boolean> {
 
 /** @throws ApiError with all problems together */
 async function reserveMove(ctx: RecordContext, input: Migration): Promise<Move> {
-  const vm = await present(ctx.store, input.vmExtId, stateFor(input.body))
+  const vm = await requireVm(ctx.store, input.vmExtId, stateFor(input.body))
   const { problems, warnings, target } = await findingsOf(ctx, vm, input)
   refuseAll(problems)
   for (const text of warnings) ctx.warn(text)
@@ -239,7 +239,7 @@ async function driverMoveBack(ctx: StepContext, vm: VmEntity, { files }: Move): 
 }
 
 async function recordSwitch(ctx: RecordContext, { vmExtId }: OfVm): Promise<{ keep: { floatingIpExtIds: string[] } }> {
-  const vm = await present(ctx.store, vmExtId)
+  const vm = await requireVm(ctx.store, vmExtId)
   const { files, ...target } = moveIn(ctx) as Move
   const nics = await Promise.all(target.nics.map((nic) => withHeld(ctx.store, nic)))
   const now = ctx.clock.iso()
@@ -251,16 +251,16 @@ async function recordSwitch(ctx: RecordContext, { vmExtId }: OfVm): Promise<{ ke
     updateTime: now,
   })
   const translated = await floatingIpsOf(ctx.store, nics)
-  for (const { extId } of nics) await keepShown(ctx, { vmExtId, partExtId: extId })
+  for (const { extId } of nics) await keepShownAddresses(ctx, { vmExtId, partExtId: extId })
   const kept = new Set((await floatingIpsOf(ctx.store, nics)).map(({ extId }) => extId))
-  if (vm.host?.extId !== undefined) await giveBack(ctx.store, vmExtId, vm.host.extId)
+  if (vm.host?.extId !== undefined) await releaseReservation(ctx.store, vmExtId, vm.host.extId)
   await notePower(ctx.store, ctx.ids, stored, 'MOVED', now)
   return { keep: { floatingIpExtIds: translated.map(({ extId }) => extId).filter((extId) => !kept.has(extId)) } }
 }
 
 /** For a dry run. */
 async function planOf(ctx: Asking, input: Migration): Promise<Plan> {
-  const vm = await present(ctx.store, input.vmExtId, stateFor(input.body))
+  const vm = await requireVm(ctx.store, input.vmExtId, stateFor(input.body))
   const { problems, warnings, target } = await findingsOf(ctx, vm, input)
   return {
     changes: target === undefined ? [] : changesOf(vm, target),

@@ -9,7 +9,7 @@ import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { vcpusOf } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
-import { requireAskedFree } from '../parts/nic-addresses.ts'
+import { requireRequestedFree } from '../parts/nic-addresses.ts'
 import {
   canonicalMac,
   type EthernetNic,
@@ -41,7 +41,7 @@ export interface MovedNics {
 }
 
 /** Faults collected while the NICs are planned. */
-interface Found {
+interface Findings {
   readonly problems: ApiError[]
   readonly warnings: string[]
 }
@@ -52,7 +52,7 @@ export async function movedNics(
   route: Route,
   overrides: readonly NicBody[] = [],
 ): Promise<MovedNics> {
-  const found: Found = { problems: [], warnings: [] }
+  const found: Findings = { problems: [], warnings: [] }
   const own = ethernetNicsOf(vm)
   if (overrides.length > own.length)
     found.problems.push(
@@ -87,7 +87,7 @@ interface MovingNic {
   readonly at: string
 }
 
-async function movedNic(store: Reader, moving: MovingNic, route: Route, found: Found): Promise<EthernetNic> {
+async function movedNic(store: Reader, moving: MovingNic, route: Route, found: Findings): Promise<EthernetNic> {
   const { vm, nic, override, at } = moving
   const {
     $objectType: _,
@@ -117,7 +117,7 @@ async function movedNic(store: Reader, moving: MovingNic, route: Route, found: F
   )
   found.problems.push(...nicFaults(planned, at, vcpusOf(vm)), ...subnetFaults(planned, subnet, at))
   if (given.ipv4Config !== undefined && isManaged(subnet))
-    await requireAskedFree(store, planned).catch((error) => found.problems.push(asProblem(error)))
+    await requireRequestedFree(store, planned).catch((error) => found.problems.push(asProblem(error)))
   return planned
 }
 
@@ -133,7 +133,7 @@ async function subnetOn(
   { nic, at }: MovingNic,
   givenExtId: string | undefined,
   { from, to, mayName }: Route,
-  { problems }: Found,
+  { problems }: Findings,
 ): Promise<SubnetEntity | undefined> {
   const former = await subnetOf(store, nic)
   const isOf = ({ clusterReference, subnetType }: SubnetEntity, { extId }: ClusterName): boolean =>
@@ -165,7 +165,7 @@ async function kept(
   moved: EthernetNic,
   subnet: SubnetEntity,
   { extId, networkInfo }: EthernetNic,
-  { warnings }: Found,
+  { warnings }: Findings,
 ): Promise<EthernetNic['networkInfo']['ipv4Config']> {
   const { ipAddress, secondaryIpAddressList = [] } = networkInfo.ipv4Config ?? {}
   if (ipAddress === undefined && secondaryIpAddressList.length === 0) return undefined
@@ -182,7 +182,7 @@ async function kept(
   const config = { shouldAssignIp: true, ipAddress }
   const asking = nicOf(extId, moved.backingInfo, { ...moved.networkInfo, ipv4Config: config })
   try {
-    await requireAskedFree(store, asking)
+    await requireRequestedFree(store, asking)
     return config
   } catch (error) {
     asProblem(error)

@@ -13,7 +13,7 @@ import type { Reader } from '../../../../store/store.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
-import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { admitVm, endUnchanged, type OfVm, requireVm, taskOf } from '../admission.ts'
 import { scriptFaults } from '../rules.ts'
 import { type StagedSettings, stagedSettings } from './profile-settings.ts'
 
@@ -40,7 +40,7 @@ export async function systemWarnings(
 }
 
 export async function customizeGuest(ctx: WriteContext<VmEntity>, body: Params): Promise<TaskStarted> {
-  const vm = await admit(ctx, ctx.target, 'customize-guest')
+  const vm = await admitVm(ctx, ctx.target, 'customize-guest')
   return ctx.startTask(customize, { vmExtId: vm.extId, guestCustomization: body }, taskOf('CustomizeGuest', vm))
 }
 
@@ -51,7 +51,7 @@ export const customize = defineTask<Customize>({
       name: 'check payload',
       progress: 30,
       run: async ({ drivers, store }, { vmExtId, guestCustomization }) => {
-        await present(store, vmExtId, 'customize-guest')
+        await requireVm(store, vmExtId, 'customize-guest')
         return systemWarnings(drivers, vmExtId, guestCustomization)
       },
       record: async (ctx, _, warnings) => {
@@ -62,7 +62,7 @@ export const customize = defineTask<Customize>({
     {
       name: 'store staged copy',
       record: async (ctx, { vmExtId, guestCustomization }) => {
-        await present(ctx.store, vmExtId, 'customize-guest')
+        await requireVm(ctx.store, vmExtId, 'customize-guest')
         const staged = { guestCustomization, vmGuestCustomizationStatus: 'PENDING', guestSettings: undefined } as const
         await ctx.store.update(Vm, vmExtId, { ...staged, updateTime: ctx.clock.iso() })
       },

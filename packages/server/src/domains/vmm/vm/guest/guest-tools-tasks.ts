@@ -18,9 +18,9 @@ import {
   type Tools,
   withSystem,
 } from '../../guest-tools/guest-tools.ts'
-import { endUnchanged, type OfVm, present } from '../admission.ts'
+import { endUnchanged, type OfVm, requireVm } from '../admission.ts'
 import { domainOf, restoreDefinition } from '../domain.ts'
-import { diskOf, requireRoom } from '../files.ts'
+import { newDiskOf, requireRoom } from '../files.ts'
 import { noteRestart } from '../power/power-state.ts'
 import { requireState } from '../states.ts'
 import { addedDrive, ejectedIso, insertedIso, isoIn } from './iso.ts'
@@ -31,7 +31,7 @@ const isoBytes = 256 * 1024 ** 2
 
 interface WithIso extends OfVm {
   readonly fileExtId: string
-  /** Of a drive that is added if none is empty. */
+  /** Id of the drive that is added if none is empty. */
   readonly driveExtId: string
   readonly containerExtId: string
 }
@@ -66,7 +66,7 @@ const insertSteps = <I extends WithIso>(
     name: 'slot',
     progress: progress / 4,
     record: async (ctx, input) => {
-      const vm = await present(ctx.store, input.vmExtId, 'update')
+      const vm = await requireVm(ctx.store, input.vmExtId, 'update')
       await check(ctx, vm, input)
       if (isoIn(vm, type) !== undefined) return
       const iso = {
@@ -89,11 +89,11 @@ const insertSteps = <I extends WithIso>(
     progress,
     seconds: [1, 3],
     run: async (ctx, input) => {
-      const vm = await present(ctx.store, input.vmExtId)
+      const vm = await requireVm(ctx.store, input.vmExtId)
       const iso = ownIso(vm, input)
       if (iso === undefined) return
       await requireRoom(ctx, [iso])
-      await ctx.drivers.hypervisor.createDisk(await diskOf(ctx.store, iso, { isReadOnly: true }))
+      await ctx.drivers.hypervisor.createDisk(await newDiskOf(ctx.store, iso, { isReadOnly: true }))
       await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, vm))
     },
     undo: async (ctx, input) => {
@@ -110,7 +110,7 @@ async function storeTools(
   { vmExtId }: OfVm,
   changesOf: (vm: VmEntity) => Partial<VmEntity>,
 ): Promise<void> {
-  const vm = await present(ctx.store, vmExtId)
+  const vm = await requireVm(ctx.store, vmExtId)
   await ctx.store.update(Vm, vmExtId, { ...changesOf(vm), updateTime: ctx.clock.iso() })
 }
 
@@ -168,7 +168,7 @@ const rebootStep: Step<WithReboot> = {
   progress: 90,
   acts: async (_, { reboot }) => reboot.isImmediate === true,
   run: async (ctx, { vmExtId }) => {
-    const { name } = await present(ctx.store, vmExtId)
+    const { name } = await requireVm(ctx.store, vmExtId)
     const outcome = await ctx.drivers.hypervisor.requestReboot(vmExtId, 'COMMAND', ctx.callKey)
     if (outcome === 'ignored') throw new ApiError('GUEST_DID_NOT_RESPOND', { name, operation: 'the reboot' })
   },
@@ -200,7 +200,7 @@ export const installTools = defineTask<Install>({
       progress: 50,
       seconds: [3, 8],
       run: async ({ drivers, store }, { vmExtId, credential }) => {
-        const { name } = await present(store, vmExtId)
+        const { name } = await requireVm(store, vmExtId)
         if ((await drivers.hypervisor.copyTools(vmExtId, credential)) === 'refused')
           throw new ApiError('GUEST_REFUSED_LOGIN', { name, username: credential.username })
       },
@@ -211,7 +211,7 @@ export const installTools = defineTask<Install>({
       progress: 80,
       seconds: [25, 40],
       run: async (ctx, { vmExtId, capabilities }) => {
-        const vm = await present(ctx.store, vmExtId)
+        const vm = await requireVm(ctx.store, vmExtId)
         return setUp(ctx, vm, installed(vm.guestTools, capabilities))
       },
       undo: undoSetUp,
@@ -220,7 +220,7 @@ export const installTools = defineTask<Install>({
     {
       name: 'eject',
       run: async (ctx, input) => {
-        const vm = await present(ctx.store, input.vmExtId)
+        const vm = await requireVm(ctx.store, input.vmExtId)
         const tools = installed(vm.guestTools, input.capabilities)
         const next = { ...withTools(vm, tools), ...ejectedIso(vm, type, input.driveExtId) }
         await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, next))
@@ -249,7 +249,7 @@ export const upgradeTools = defineTask<WithReboot>({
       name: 'check version',
       progress: 10,
       run: async ({ drivers, store }, { vmExtId }) => {
-        const tools = await toolsOf(drivers, await present(store, vmExtId, 'update'))
+        const tools = await toolsOf(drivers, await requireVm(store, vmExtId, 'update'))
         requireReachable(tools, 'upgrade')
         requireOlder(tools)
       },
@@ -260,7 +260,7 @@ export const upgradeTools = defineTask<WithReboot>({
       progress: 80,
       seconds: [25, 40],
       run: async (ctx, { vmExtId }) => {
-        const vm = await present(ctx.store, vmExtId)
+        const vm = await requireVm(ctx.store, vmExtId)
         return setUp(ctx, vm, vm.guestTools ?? {})
       },
       undo: undoSetUp,
@@ -285,7 +285,7 @@ export const uninstallTools = defineTask<OfVm>({
       name: 'check',
       progress: 10,
       run: async ({ drivers, store }, { vmExtId }) =>
-        requireReachable(await toolsOf(drivers, await present(store, vmExtId, 'update')), 'uninstall'),
+        requireReachable(await toolsOf(drivers, await requireVm(store, vmExtId, 'update')), 'uninstall'),
       // No undo: the step only reads.
     },
     {
@@ -293,7 +293,7 @@ export const uninstallTools = defineTask<OfVm>({
       progress: 80,
       seconds: [15, 30],
       run: async ({ drivers, store }, { vmExtId }) => {
-        const vm = await present(store, vmExtId)
+        const vm = await requireVm(store, vmExtId)
         await drivers.hypervisor.defineVm(await domainOf(store, withTools(vm, undefined)))
       },
       undo: async (ctx, { vmExtId }) => {
@@ -329,7 +329,7 @@ export const updateTools = defineTask<Update>({
       name: 'apply',
       seconds: [0.5, 1],
       run: async ({ drivers, store }, input) => {
-        const vm = await present(store, input.vmExtId, 'update')
+        const vm = await requireVm(store, input.vmExtId, 'update')
         await drivers.hypervisor.defineVm(await domainOf(store, updated(vm, input)))
       },
       undo: async (ctx, { vmExtId }) => {

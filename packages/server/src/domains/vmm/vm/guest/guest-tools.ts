@@ -19,7 +19,7 @@ import {
   requireNotInstalled,
   requireReachable,
 } from '../../guest-tools/guest-tools.ts'
-import { admit, taskOf } from '../admission.ts'
+import { admitVm, taskOf } from '../admission.ts'
 import { presentVms } from '../present.ts'
 import {
   insertIso,
@@ -46,7 +46,7 @@ async function insert(
   ctx: Writing,
   { isConfigOnly = false, capabilities }: ValueOf<typeof GuestToolsInsertConfig>,
 ): Promise<TaskStarted> {
-  const vm = await admit(ctx, ctx.target, 'update')
+  const vm = await admitVm(ctx, ctx.target, 'update')
   if (isFirst(ctx)) {
     requireInsertable(await toolsOf(ctx.drivers, vm), isConfigOnly)
     requireEmptyDrive(vm)
@@ -60,7 +60,7 @@ async function install(
   { capabilities, credential, rebootPreference }: ValueOf<typeof GuestToolsInstallConfig>,
 ): Promise<TaskStarted> {
   const reboot = rebootOf({ rebootPreference }, ctx.clock.now())
-  const vm = await admit(ctx, ctx.target, 'install-guest-tools')
+  const vm = await admitVm(ctx, ctx.target, 'install-guest-tools')
   if (isFirst(ctx)) {
     requireNotInstalled(await toolsOf(ctx.drivers, vm))
     await requireBooted(ctx.drivers, vm)
@@ -78,13 +78,13 @@ async function install(
 
 async function upgrade(ctx: Writing, body: ValueOf<typeof GuestToolsUpgradeConfig>): Promise<TaskStarted> {
   const reboot = rebootOf(body, ctx.clock.now())
-  const vm = await admit(ctx, ctx.target, 'update')
+  const vm = await admitVm(ctx, ctx.target, 'update')
   if (isFirst(ctx)) requireReachable(await toolsOf(ctx.drivers, vm), 'upgrade')
   return ctx.startTask(upgradeTools, { vmExtId: vm.extId, reboot }, taskOf('UpgradeVmGuestTools', vm))
 }
 
 async function uninstall(ctx: Writing): Promise<TaskStarted> {
-  const vm = await admit(ctx, ctx.target, 'update')
+  const vm = await admitVm(ctx, ctx.target, 'update')
   if (isFirst(ctx)) requireReachable(await toolsOf(ctx.drivers, vm), 'uninstall')
   return ctx.startTask(uninstallTools, { vmExtId: vm.extId }, taskOf('UninstallVmGuestTools', vm))
 }
@@ -93,7 +93,7 @@ async function update(
   ctx: Writing,
   { isEnabled = true, capabilities }: ValueOf<typeof GuestTools>,
 ): Promise<TaskStarted> {
-  const vm = await admit(ctx, ctx.target, 'update')
+  const vm = await admitVm(ctx, ctx.target, 'update')
   return ctx.startTask(updateTools, { vmExtId: vm.extId, isEnabled, capabilities }, taskOf('UpdateGuestTools', vm))
 }
 

@@ -40,7 +40,7 @@ export function xmlFaults(text: string | undefined, attributePath: string): ApiE
   }
 }
 
-/** What is staged on a VM, and what it makes of the guest. */
+/** The settings that are staged on a VM, and their effect on the guest. */
 export interface StagedSettings {
   readonly guestCustomization: NonNullable<VmEntity['guestCustomization']>
   readonly guestSettings: NonNullable<VmEntity['guestSettings']>

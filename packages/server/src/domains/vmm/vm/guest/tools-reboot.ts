@@ -3,7 +3,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
 import { defineTask } from '../../../context.ts'
 import { rebootsAtTheirTime } from '../../guest-tools/reboots.ts'
-import { type OfVm, present, taskOf } from '../admission.ts'
+import { type OfVm, requireVm, taskOf } from '../admission.ts'
 import { noteRestart } from '../power/power-state.ts'
 import { toolsOf } from './tools-of.ts'
 
@@ -22,7 +22,7 @@ export const rebootForToolsTask = defineTask<OfVm>({
       progress: 10,
       // A VM that is OFF, or has booted since the setup, needs no reboot.
       run: async ({ drivers, store }, { vmExtId }): Promise<Needed> => {
-        const vm = await present(store, vmExtId)
+        const vm = await requireVm(store, vmExtId)
         return { isNeeded: vm.powerState === 'ON' && !(await toolsOf(drivers, vm)).isReachable }
       },
     },
@@ -30,7 +30,7 @@ export const rebootForToolsTask = defineTask<OfVm>({
       name: 'signal and wait',
       run: async ({ drivers, store, callKey, outputs }, { vmExtId }) => {
         if (!isNeeded(outputs)) return
-        const { name } = await present(store, vmExtId)
+        const { name } = await requireVm(store, vmExtId)
         const outcome = await drivers.hypervisor.requestReboot(vmExtId, 'COMMAND', callKey)
         if (outcome === 'ignored') throw new ApiError('GUEST_DID_NOT_RESPOND', { name, operation: 'reboot' })
       },

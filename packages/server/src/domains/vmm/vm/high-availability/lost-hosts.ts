@@ -30,7 +30,7 @@ export const restartVmsOfLostHosts: Schedule = {
     const isLostBy = (time: number) => (vm: VmEntity) => (lostFrom.get(vm.host?.extId as string) as number) <= time
     const held = await heldVms(ctx)
     const heldIds = new Set(held.map(({ extId }) => extId))
-    const due = [...unseen.filter(isLostBy(ctx.clock.now())), ...held].sort(byTurn)
+    const due = [...unseen.filter(isLostBy(ctx.clock.now())), ...held].sort(byRestartOrder)
     for (const { extId } of await startableNow(ctx, due)) {
       if (ctx.runner.queueLength(extId) === 0) await accept(ctx, extId, heldIds.has(extId))
     }
@@ -79,7 +79,7 @@ function timesOfLoss(vms: readonly VmEntity[]): ReadonlyMap<string, number> {
 }
 
 /** Larger VMs first; name and id only make the order deterministic. */
-function byTurn(a: VmEntity, b: VmEntity): number {
+function byRestartOrder(a: VmEntity, b: VmEntity): number {
   const bySize = (b.memorySizeBytes ?? 0) - (a.memorySizeBytes ?? 0)
   if (bySize !== 0) return bySize
   if (a.name !== b.name) return a.name < b.name ? -1 : 1

@@ -9,12 +9,12 @@ import type { StoppedGuest } from '../../../../drivers/hypervisor.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { DriverError, defineTask, type RecordContext, type StepContext, type TaskOptions } from '../../../context.ts'
 import type { Choice } from '../../../scheduling/placement.ts'
-import { giveBack, giveBackElsewhere, placeElsewhere } from '../../../scheduling/scheduler.ts'
+import { placeOnOtherHost, releaseOtherReservations, releaseReservation } from '../../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { affectedVm, type OfVm } from '../admission.ts'
 import { customizationOver, deleteIso } from '../guest/customization.ts'
 import { bringUp } from '../power/power.ts'
-import { becomeOff, becomeOn } from '../power/power-state.ts'
+import { setOff, setOn } from '../power/power-state.ts'
 
 interface Restart extends OfVm {
   readonly fromHostExtId: string
@@ -25,7 +25,7 @@ type Accepting = Pick<RecordContext, 'drivers' | 'startTask' | 'store'>
 
 /** Starts the restart of an UNDETERMINED VM. Call in the transaction that checked that its host is silent. */
 export async function restartElsewhere(ctx: Accepting, vm: VmEntity): Promise<void> {
-  const choice = await placeElsewhere(ctx, vm)
+  const choice = await placeOnOtherHost(ctx, vm)
   const input = { vmExtId: vm.extId, fromHostExtId: vm.host?.extId as string, choice }
   await ctx.startTask(restartVm, input, restartOf(vm))
 }
@@ -74,13 +74,13 @@ export const restartVm = defineTask<Restart>({
         const vm = await ctx.store.get(Vm, vmExtId)
         const choice = ctx.outputs['start'] as Choice | undefined
         if (vm === undefined) return
-        if (choice === undefined) return giveBackElsewhere(ctx.store, vm)
+        if (choice === undefined) return releaseOtherReservations(ctx.store, vm)
         if ('hostExtId' in choice) {
-          await giveBack(ctx.store, vmExtId, fromHostExtId)
-          return becomeOn(ctx, vm, choice.hostExtId)
+          await releaseReservation(ctx.store, vmExtId, fromHostExtId)
+          return setOn(ctx, vm, choice.hostExtId)
         }
-        ctx.warn(await inWords(ctx.store, vm, fromHostExtId, choice.reasons))
-        await becomeOff(ctx, vm, false)
+        ctx.warn(await warningText(ctx.store, vm, fromHostExtId, choice.reasons))
+        await setOff(ctx, vm, false)
       },
     },
   ],
@@ -114,8 +114,8 @@ async function startSomewhere(ctx: StepContext, vm: VmEntity, input: Restart): P
 async function nextChoice(ctx: StepContext, vm: VmEntity, tried: ReadonlyMap<string, string>): Promise<Choice> {
   let choice: Choice = { reasons: [] }
   await ctx.checkpoint(undefined, async (record) => {
-    for (const hostExtId of tried.keys()) await giveBack(record.store, vm.extId, hostExtId)
-    choice = await placeElsewhere(record, vm, tried)
+    for (const hostExtId of tried.keys()) await releaseReservation(record.store, vm.extId, hostExtId)
+    choice = await placeOnOtherHost(record, vm, tried)
   })
   return choice
 }
@@ -123,7 +123,7 @@ async function nextChoice(ctx: StepContext, vm: VmEntity, tried: ReadonlyMap<str
 const nameOf = async (store: Reader, hostExtId: string): Promise<string> =>
   (await store.get(Host, hostExtId))?.hostName ?? hostExtId
 
-async function inWords(store: Reader, vm: VmEntity, lost: string, reasons: readonly string[]): Promise<string> {
+async function warningText(store: Reader, vm: VmEntity, lost: string, reasons: readonly string[]): Promise<string> {
   const why = reasons.join('; ')
   return `The VM "${vm.name}" is OFF: its host ${await nameOf(store, lost)} does not answer, and no other host of the cluster could restart it (${why}). Make room on one of these hosts, or wait until ${await nameOf(store, lost)} is back, and power the VM on.`
 }

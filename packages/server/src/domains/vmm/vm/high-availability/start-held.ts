@@ -8,7 +8,7 @@ import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import type { OfVm } from '../admission.ts'
 import { customizationOver, deleteIso } from '../guest/customization.ts'
 import { bringUp } from '../power/power.ts'
-import { becomeOn } from '../power/power-state.ts'
+import { setOn } from '../power/power-state.ts'
 
 interface Held {
   readonly isCustomizationDone: boolean
@@ -49,7 +49,7 @@ export const startHeldVm = defineTask<OfVm>({
       name: 'confirm',
       record: async (ctx, { vmExtId }) => {
         const vm = await waiting(ctx, vmExtId)
-        if (ctx.outputs['look'] !== undefined && vm !== undefined) await becomeOn(ctx, vm, vm.host?.extId as string)
+        if (ctx.outputs['look'] !== undefined && vm !== undefined) await setOn(ctx, vm, vm.host?.extId as string)
       },
     },
   ],

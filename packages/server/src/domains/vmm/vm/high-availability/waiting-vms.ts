@@ -50,9 +50,9 @@ async function awaitedBy(
   for (const vm of wanted.length === 0 ? [] : await vmsCarrying(ctx.store, wanted)) {
     for (const category of idsOf(vm.categories)) {
       const key = `${clusterOf(vm)} ${category}`
-      const known = carriers.get(key)
-      if (known === undefined) carriers.set(key, [vm])
-      else known.push(vm)
+      const others = carriers.get(key)
+      if (others === undefined) carriers.set(key, [vm])
+      else others.push(vm)
     }
   }
   const isReady = readiness(ctx)
@@ -82,9 +82,9 @@ type Dependees = ReadonlyMap<string, readonly Condition[]>
 
 /** Every category on which a category depends, also over groups without VMs, with its conditions. */
 function dependeeFinder({ dependenciesOf }: StartupOrder): (category: string) => Dependees {
-  const known = new Map<string, Dependees>()
+  const cache = new Map<string, Dependees>()
   return (category) => {
-    const cached = known.get(category)
+    const cached = cache.get(category)
     if (cached !== undefined) return cached
     const found = new Map<string, Condition[]>()
     const reached = [category]
@@ -97,7 +97,7 @@ function dependeeFinder({ dependenciesOf }: StartupOrder): (category: string) =>
           reached.push(dependee)
         }
       }
-    known.set(category, found)
+    cache.set(category, found)
     return found
   }
 }

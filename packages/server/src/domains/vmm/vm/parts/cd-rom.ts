@@ -23,7 +23,7 @@ import {
   stepsOfPart,
   type WithFile,
 } from './part-file.ts'
-import { addressFaults, requireNotBootDevice, slotsTaken, usualCdRomBus, wishOf } from './slots.ts'
+import { busAddressFaults, defaultCdRomBus, requireNotBootDevice, slotsTaken, wishOf } from './slots.ts'
 
 type DriveBody = Omit<CdRomEntity, 'extId'>
 
@@ -53,7 +53,7 @@ const create = changeOf<'cdRoms', Plan>(
   cdRoms,
   'Create',
   async ({ body: { drive, file }, rest, store }) => {
-    const wish = wishOf('diskAddress', drive.diskAddress, usualCdRomBus(rest))
+    const wish = wishOf('diskAddress', drive.diskAddress, defaultCdRomBus(rest))
     refuseAll(busFaultsAt(rest, wish.busType, 'diskAddress/busType'))
     const diskAddress = (await freeSlot(store, rest, wish)) as CdRomEntity['diskAddress']
     return { ...(file === undefined ? {} : { backingInfo: file }), diskAddress, isoType: 'OTHER' }
@@ -171,7 +171,7 @@ function creationFaults({ body }: { readonly body: DriveBody }): ApiError[] {
   refuseUnbuiltSource('createCdRom', body.backingInfo)
   return [
     ...(body.backingInfo === undefined ? [] : fileFaults(body.backingInfo, '')),
-    ...addressFaults(wishOf('', body.diskAddress, 'IDE')),
+    ...busAddressFaults(wishOf('', body.diskAddress, 'IDE')),
   ]
 }
 

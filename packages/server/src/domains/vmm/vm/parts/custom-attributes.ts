@@ -6,7 +6,7 @@ import type { TaskStarted } from '../../../../core/handlers.ts'
 import { notFound } from '../../../../core/standard.ts'
 import { defineTask, parentOf, type WriteContext } from '../../../context.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
-import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { admitVm, affectedVm, endUnchanged, type OfVm, requireVm, taskOf } from '../admission.ts'
 import { attributeFaults, maximumCustomAttributes } from '../rules.ts'
 
 interface Change extends OfVm {
@@ -56,7 +56,7 @@ function attributeChange(name: string, operation: string, apply: Apply) {
       {
         name: 'apply',
         record: async (ctx, input) => {
-          const vm = await present(ctx.store, input.vmExtId)
+          const vm = await requireVm(ctx.store, input.vmExtId)
           await ctx.store.update(Vm, vm.extId, { ...changedFields(vm, input, apply), updateTime: ctx.clock.iso() })
         },
       },
@@ -64,7 +64,7 @@ function attributeChange(name: string, operation: string, apply: Apply) {
     onUndone: endUnchanged,
   })
   const start = async (ctx: WriteContext, vm: VmEntity, body: Body, diskExtId?: string): Promise<TaskStarted> => {
-    await admit(ctx, vm)
+    await admitVm(ctx, vm)
     const input = {
       vmExtId: vm.extId,
       attributes: body.customAttributes,

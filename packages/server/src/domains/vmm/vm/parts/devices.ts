@@ -8,7 +8,7 @@ import type { Broken, Invariant, RecordContext, Step } from '../../../context.ts
 import { rowsOf } from '../../../invariants/rule.ts'
 import { DeviceClaim } from '../../../scheduling/device-claim.ts'
 import {
-  carries,
+  carriesDevice,
   chooseDevices,
   claimDevices,
   claimsOfVm,
@@ -20,7 +20,7 @@ import {
 } from '../../../scheduling/host-devices.ts'
 import type { GpuEntity, PcieDeviceEntity, VmBody, VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
-import { present } from '../admission.ts'
+import { requireVm } from '../admission.ts'
 import type { Constraint } from '../create/clusters.ts'
 import { changeOf, type Part, type PartChange, type PartKind, type PartTask, readsOf } from './part.ts'
 
@@ -91,7 +91,7 @@ export async function deviceConstraints(
   parts: Pick<VmEntity, 'gpus' | 'pcieDevices'>,
 ): Promise<Constraint[]> {
   const shares = (parts.gpus ?? []).flatMap((gpu, index) =>
-    gpu.mode === 'VIRTUAL' ? { path: `gpus[${index}]/deviceId`, isWanted: carries(gpu) } : [],
+    gpu.mode === 'VIRTUAL' ? { path: `gpus[${index}]/deviceId`, isWanted: carriesDevice(gpu) } : [],
   )
   const wishes = [...wishesOf(parts), ...shares]
   const clusters = wishes.length === 0 ? [] : await store.find(Cluster)
@@ -147,7 +147,7 @@ const claiming =
           name: 'claim',
           progress: 50,
           record: async (ctx, change) => {
-            const vm = await present(ctx.store, change.vmExtId, 'update')
+            const vm = await requireVm(ctx.store, change.vmExtId, 'update')
             await claimDevices(ctx, vm, wishesOf(partsOf(change)))
           },
           unrecord: (ctx, { partExtId }) => releaseDevice(ctx.store, partExtId),

@@ -19,7 +19,7 @@ import {
 } from '../../../context.ts'
 import { type DiskEntity, type FileBacking, fileOf, type VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
-import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { admitVm, affectedVm, endUnchanged, type OfVm, requireVm, taskOf } from '../admission.ts'
 import { requireRoom, without } from '../files.ts'
 
 type Body = ValueOf<typeof DiskMigrationParams>
@@ -83,7 +83,7 @@ export function migrationFaults({ body }: { readonly body: Body }): ApiError[] {
 }
 
 export async function migrateDisks(ctx: WriteContext<VmEntity>, body: Body): Promise<TaskStarted> {
-  const vm = await admit(ctx, ctx.target, 'update')
+  const vm = await admitVm(ctx, ctx.target, 'update')
   const given = body.migrateDisks as Plans
   const target = isForAll(body) ? { allTo: given.storageContainer?.extId as string } : { moves: movesOf(given) }
   const named = target.moves?.map(({ containerExtId }) => containerExtId) ?? [target.allTo as string]
@@ -112,7 +112,7 @@ export const migrateTask = defineTask<Migration>({
       name: 'check',
       progress: movesFrom,
       record: async (ctx, input) => {
-        const vm = await present(ctx.store, input.vmExtId, 'update')
+        const vm = await requireVm(ctx.store, input.vmExtId, 'update')
         const moves = await movesNow(ctx.store, vm, input)
         if (moves.length > 0)
           await ctx.store.update(Vm, vm.extId, { filesUnderWay: [...(vm.filesUnderWay ?? []), ...moves] })
@@ -141,7 +141,7 @@ export const migrateTask = defineTask<Migration>({
     {
       name: 'store',
       record: async (ctx, { vmExtId }) => {
-        const vm = await present(ctx.store, vmExtId)
+        const vm = await requireVm(ctx.store, vmExtId)
         const changes = { filesUnderWay: without(vm, movedIds(ctx)), updateTime: ctx.clock.iso() }
         await ctx.store.update(Vm, vmExtId, changes)
       },
@@ -187,7 +187,7 @@ const isGroup = (diskExtId: string): ApiError =>
 async function moveAll(ctx: StepContext, { vmExtId }: Migration): Promise<void> {
   const moves = plannedIn(ctx)
   for (const [index, { diskExtId, containerExtId }] of moves.entries()) {
-    const file = new Map(filesOf(await present(ctx.store, vmExtId))).get(diskExtId)
+    const file = new Map(filesOf(await requireVm(ctx.store, vmExtId))).get(diskExtId)
     const source = file?.storageContainer?.extId
     if (file === undefined || source === containerExtId) continue
     const report = async (share: number): Promise<void> => {
@@ -228,7 +228,7 @@ async function observeFile(
   diskExtId: string,
   changes: Partial<FileBacking>,
 ): Promise<void> {
-  const vm = await present(store, vmExtId)
+  const vm = await requireVm(store, vmExtId)
   const disks = (vm.disks ?? []).map((disk): DiskEntity => {
     if (disk.extId !== diskExtId) return disk
     const { isMigrationInProgress: _, ...backing } = disk.backingInfo as FileBacking

@@ -14,8 +14,8 @@ import {
   volumeGroupOf,
 } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
-import { present } from '../admission.ts'
-import { copyImages, createFile, removeCopies, requireRoom, storeCopies } from '../files.ts'
+import { requireVm } from '../admission.ts'
+import { copyImages, createFile, removeCopies, requireRoom, storeImageCopies } from '../files.ts'
 import { withHydration } from '../hydrated.ts'
 import { attributeFaults, busFaultsAt, diskFaults, sizeFaults } from '../rules.ts'
 import { refuseUnbuiltSource } from '../unbuilt.ts'
@@ -35,7 +35,7 @@ import {
   stepsOfPart,
   type WithFile,
 } from './part-file.ts'
-import { addressFaults, requireNotBootDevice, slotsTaken, wishOf } from './slots.ts'
+import { busAddressFaults, requireNotBootDevice, slotsTaken, wishOf } from './slots.ts'
 
 type DiskBody = Omit<DiskEntity, 'extId'>
 
@@ -145,7 +145,7 @@ function extending(task: PartTask<Plan>): PartTask<Plan> {
         progress: 70,
         seconds: [0.4, 1],
         run: async (ctx, { vmExtId, partExtId, body: { disk, file } }) => {
-          const vm = await present(ctx.store, vmExtId, 'update')
+          const vm = await requireVm(ctx.store, vmExtId, 'update')
           const current = currentFile(vm, partExtId)
           const { diskSizeBytes = 0 } = disk.backingInfo as FileBacking
           if (current !== undefined && diskSizeBytes > (current.diskSizeBytes ?? 0)) {
@@ -158,8 +158,8 @@ function extending(task: PartTask<Plan>): PartTask<Plan> {
           await createFile(ctx, file)
         },
         record: async (ctx, { vmExtId, body: { file } }) => {
-          const vm = await present(ctx.store, vmExtId)
-          if (file !== undefined) await storeCopies(ctx.store, [file], vm.cluster?.extId as string)
+          const vm = await requireVm(ctx.store, vmExtId)
+          if (file !== undefined) await storeImageCopies(ctx.store, [file], vm.cluster?.extId as string)
         },
         // The guest has not seen the new size yet.
         undo: async (ctx, { vmExtId, partExtId, body: { disk, file } }) => {
@@ -253,7 +253,7 @@ function hasSameSource(one: FileBacking | undefined, other: FileBacking | undefi
 
 /** Bytes that the disk holds when its size or content changes; undefined: neither changes. */
 async function writtenNow(ctx: RecordContext, input: PartChange<Plan>): Promise<number | undefined> {
-  const vm = await present(ctx.store, input.vmExtId)
+  const vm = await requireVm(ctx.store, input.vmExtId)
   const disk = vm.disks?.find(({ extId }) => extId === input.partExtId)
   if (disk === undefined || input.body.file !== undefined) return 0
   const { diskSizeBytes } = input.body.disk.backingInfo as FileBacking
@@ -266,14 +266,14 @@ async function noteFill(
   { vmExtId, partExtId: diskExtId }: PartChange<Plan>,
   changes: { readonly writtenBytes: number; readonly addedAt?: string },
 ): Promise<void> {
-  const { diskFills = [] } = await present(ctx.store, vmExtId)
+  const { diskFills = [] } = await requireVm(ctx.store, vmExtId)
   const former = diskFills.find((fill) => fill.diskExtId === diskExtId)
   const fill = { ...former, diskExtId, since: ctx.clock.iso(), ...changes }
   await ctx.store.update(Vm, vmExtId, { diskFills: [...diskFills.filter((one) => one !== former), fill] })
 }
 
 async function forgetFill(ctx: RecordContext, vmExtId: string, diskExtId: string): Promise<void> {
-  const { diskFills = [] } = await present(ctx.store, vmExtId)
+  const { diskFills = [] } = await requireVm(ctx.store, vmExtId)
   const others = diskFills.filter((fill) => fill.diskExtId !== diskExtId)
   if (others.length < diskFills.length)
     await ctx.store.update(Vm, vmExtId, { diskFills: others.length === 0 ? undefined : others })
@@ -312,7 +312,7 @@ async function updateDisk(
 
 function creationFaults({ body }: { readonly body: DiskBody }): ApiError[] {
   refuseUnbuiltSource('createDisk', body.backingInfo)
-  return [...diskFaults(body, ''), ...addressFaults(wishOf('', body.diskAddress, 'SCSI'))]
+  return [...diskFaults(body, ''), ...busAddressFaults(wishOf('', body.diskAddress, 'SCSI'))]
 }
 
 function updateFaults({ body }: { readonly body: DiskBody }): ApiError[] {

@@ -15,15 +15,15 @@ import {
   confirm,
   drop,
   type Group,
+  requireAttached,
   requireClaim,
   requireGroupAttachable,
-  requireMade,
   touchEnds,
 } from '../../../block-volumes/attachments.ts'
 import { requireUsable } from '../../../block-volumes/groups.ts'
 import { defineTask, type WriteContext } from '../../../context.ts'
 import type { DiskEntity, VmEntity } from '../../../virtual-machines/entity.ts'
-import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { admitVm, affectedVm, endUnchanged, type OfVm, requireVm, taskOf } from '../admission.ts'
 import type { Planning } from '../create/planning.ts'
 import { busFaultsAt } from '../rules.ts'
 import { freeSlot } from './part-file.ts'
@@ -56,7 +56,7 @@ export async function attachGroup(
   await requireMayAttach(ctx, volumeGroupExtId)
   const group = (await ctx.store.get(VolumeGroup, volumeGroupExtId)) as Group
   await requireUsable(ctx, group)
-  await admit(ctx, vm, 'update')
+  await admitVm(ctx, vm, 'update')
   refuseAll(busFaultsAt(vm, 'SCSI', 'diskAddress/busType'))
   const { index } = await freeSlot(ctx.store, vm, wishOf('diskAddress', diskAddress, 'SCSI'))
   const attachment = await claimForVm(ctx, group, vm, index)
@@ -69,7 +69,7 @@ export async function detachGroup(ctx: WriteContext, vm: VmEntity, extId: string
   const volumeGroupExtId = attachment.volumeGroupExtId as string
   await requireMayAttach(ctx, volumeGroupExtId, 'detachVm')
   await requireUsable(ctx, (await ctx.store.get(VolumeGroup, volumeGroupExtId)) as Group)
-  await admit(ctx, vm, 'update')
+  await admitVm(ctx, vm, 'update')
   requireNotBoot(vm, attachment)
   await touchEnds(ctx.store, attachment)
   return ctx.startTask(detachTask, { vmExtId: vm.extId, attachment }, aboutDisk('DeleteDisk', vm, attachment))
@@ -90,7 +90,7 @@ export const attachTask = defineTask<OfGroupDisk>({
       name: 'reserve',
       progress: 30,
       run: async (ctx, { vmExtId, attachment }) => {
-        await present(ctx.store, vmExtId, 'update')
+        await requireVm(ctx.store, vmExtId, 'update')
         await requireClaim(ctx.store, attachment.extId)
         await requireGroupAttachable(ctx.store, attachment)
       },
@@ -125,8 +125,8 @@ export const detachTask = defineTask<OfGroupDisk>({
       progress: 50,
       seconds: [1, 3],
       run: async ({ drivers, store }, { vmExtId, attachment }) => {
-        requireNotBoot(await present(store, vmExtId, 'update'), attachment)
-        await requireMade(store, attachment)
+        requireNotBoot(await requireVm(store, vmExtId, 'update'), attachment)
+        await requireAttached(store, attachment)
         return drivers.blockStorage.unplug(attachment.volumeGroupExtId as string, vmExtId)
       },
       record: async (ctx, _, output) => {
@@ -135,8 +135,8 @@ export const detachTask = defineTask<OfGroupDisk>({
       },
       undo: async ({ drivers, store }, { vmExtId, attachment }) => {
         const { extId, volumeGroupExtId, scsiIndex } = attachment
-        const isMade = (await store.get(VolumeGroupAttachment, extId)) !== undefined
-        if (isMade) await drivers.blockStorage.plug(volumeGroupExtId as string, vmExtId, scsiIndex as number)
+        const isAttached = (await store.get(VolumeGroupAttachment, extId)) !== undefined
+        if (isAttached) await drivers.blockStorage.plug(volumeGroupExtId as string, vmExtId, scsiIndex as number)
       },
     },
     {

@@ -9,7 +9,7 @@ import { notFound } from '../../../../core/standard.ts'
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import { defineTask, parentOf, type WriteContext } from '../../../context.ts'
 import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
-import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { admitVm, affectedVm, endUnchanged, type OfVm, requireVm, taskOf } from '../admission.ts'
 
 interface Change extends OfVm {
   readonly partExtId: string
@@ -31,7 +31,7 @@ function switchOf(resource: AnyResource, name: string, operation: string, isEnab
       {
         name: 'switch',
         run: async (ctx, { vmExtId, partExtId }) => {
-          const file = hydratingFile(ctx.drivers, await present(ctx.store, vmExtId), resource, partExtId)
+          const file = hydratingFile(ctx.drivers, await requireVm(ctx.store, vmExtId), resource, partExtId)
           await ctx.drivers.hypervisor.hydrateDisk(file, isEnabled)
         },
         // No undo: nothing follows that could fail.
@@ -47,7 +47,7 @@ function switchOf(resource: AnyResource, name: string, operation: string, isEnab
     ctx: WriteContext<unknown, 'vmExtId'>,
     { path }: { readonly path: { readonly extId: string } },
   ): Promise<TaskStarted> => {
-    const vm = await admit(ctx, parentOf(ctx, 'vmExtId', Vm))
+    const vm = await admitVm(ctx, parentOf(ctx, 'vmExtId', Vm))
     const isGroup = resource === Disk && vm.disks?.some(({ extId }) => extId === path.extId) !== true
     if (isGroup) throw new ApiError('CONFLICT', { fault: 'The disk is a volume group, which has nothing to hydrate.' })
     if (ctx.services.runner.queueAhead(vm.extId) === 0) hydratingFile(ctx.drivers, vm, resource, path.extId)

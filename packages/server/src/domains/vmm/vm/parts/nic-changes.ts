@@ -4,11 +4,11 @@ import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import { notFound } from '../../../../core/standard.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { requireSubnetAttachable } from '../../../addressing/leases.ts'
-import { unreachable } from '../../../scheduling/nic-reach.ts'
+import { unreachableSubnet } from '../../../scheduling/nic-reach.ts'
 import { type NicEntity, type VmEntity, vcpusOf } from '../../../virtual-machines/entity.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
 import { hasVirtualFunction, requireProfile, virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
-import { nicIn, readdressing, requireAskedFree } from './nic-addresses.ts'
+import { nicIn, readdressing, requireRequestedFree } from './nic-addresses.ts'
 import { type EthernetNic, macInUse, nicFaults, nicOf, subnetFaults, subnetOf, withHeld } from './nics.ts'
 import { changeOf, type PartChange, type PartKind } from './part.ts'
 
@@ -37,7 +37,7 @@ export const nicList: PartKind<'nics'> = {
         : Object.entries(coldFields).flatMap(([name, of]) => (of(before) === of(after) ? [] : name)),
 }
 
-/** The NIC that a request asks for. Its `ipv4Config` names every address that the NIC keeps. */
+/** The NIC as the request wants it. Its `ipv4Config` names every address that the NIC keeps. */
 export type Wish<B> = (body: B, before: EthernetNic, store: Reader) => Promise<EthernetNic>
 
 export const withNetwork = (nic: EthernetNic, network: Network): EthernetNic =>
@@ -61,10 +61,10 @@ export async function checked(store: Reader, vm: VmEntity, nic: EthernetNic): Pr
   refuseAll([...nicFaults(nic, '', vcpusOf(vm)), ...(subnet === undefined ? [] : subnetFaults(nic, subnet, ''))])
   if (subnet !== undefined) {
     requireSubnetAttachable(subnet)
-    const refusal = await unreachable(store, vm, subnet)
+    const refusal = await unreachableSubnet(store, vm, subnet)
     if (refusal !== undefined) throw refusal
   }
-  await requireAskedFree(store, nic)
+  await requireRequestedFree(store, nic)
   return withHeld(store, await withMac(store, nic))
 }
 

@@ -12,19 +12,19 @@ import { fault } from '../../../virtual-machines/fault.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
 import { requireNoFunctionOfNics } from '../../../virtual-machines/network-functions.ts'
 import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
-import { present } from '../admission.ts'
+import { requireVm } from '../admission.ts'
 import { presentVms } from '../present.ts'
 import { checked, moving, nicList, type Wish, withNetwork } from './nic-changes.ts'
 import {
   canonicalMac,
   type EthernetNic,
+  leaseRequestedAddresses,
   type NicBody,
   nicBodyFaults,
   nicOf,
   pairsAreEqual,
   readNic,
   subnetOf,
-  takeAskedAddresses,
   takeFreeAddress,
   takeMac,
 } from './nics.ts'
@@ -104,7 +104,7 @@ const leasing = (task: PartTask<NicBody>): PartTask<NicBody> => {
         name: 'MAC',
         progress: 20,
         record: async (ctx, change) => {
-          await present(ctx.store, change.vmExtId, 'update')
+          await requireVm(ctx.store, change.vmExtId, 'update')
           await takeMac(ctx, change.vmExtId, nicOfBody(change))
         },
         unrecord: (ctx, { partExtId }) => ctx.store.remove(MacLease, partExtId),
@@ -113,7 +113,7 @@ const leasing = (task: PartTask<NicBody>): PartTask<NicBody> => {
         name: 'address',
         progress: 40,
         record: async (ctx, change) => {
-          await takeAskedAddresses(ctx, nicOfBody(change))
+          await leaseRequestedAddresses(ctx, nicOfBody(change))
           await takeFreeAddress(ctx, nicOfBody(change))
         },
         unrecord: async (ctx, { partExtId }) => void (await releaseHolder(ctx.store, partExtId)),

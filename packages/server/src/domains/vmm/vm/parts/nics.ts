@@ -15,7 +15,7 @@ import type { Services } from '../../../../core/world.ts'
 import { equals } from '../../../../odata/index.ts'
 import type { Reader, Transaction } from '../../../../store/store.ts'
 import {
-  addressOf,
+  addressOfLease,
   holdersOf,
   isManaged,
   type Lease,
@@ -182,20 +182,22 @@ export function subnetFaults({ networkInfo: network }: EthernetNic, subnet: Subn
     faults.push(fault(`${inNetwork}/vlanMode`, 'ACCESS on an overlay subnet', 'TRUNK'))
   if (subnet.isExternal === true)
     faults.push(fault(`${inNetwork}/subnet/extId`, 'a subnet that is not external', subnet.extId))
-  const asked = [network.ipv4Config?.ipAddress, ...(network.ipv4Config?.secondaryIpAddressList ?? [])]
-  if (asked.some((address) => address !== undefined) && !isManaged(subnet)) {
-    faults.push(fault(`${inNetwork}/ipv4Config`, `no address: subnet ${subnet.name} is not managed`, asked[0]?.value))
+  const requested = [network.ipv4Config?.ipAddress, ...(network.ipv4Config?.secondaryIpAddressList ?? [])]
+  if (requested.some((address) => address !== undefined) && !isManaged(subnet)) {
+    faults.push(
+      fault(`${inNetwork}/ipv4Config`, `no address: subnet ${subnet.name} is not managed`, requested[0]?.value),
+    )
   }
   return faults
 }
 
 /** A deleted entity that a captured NIC refers to. */
-export interface Gone {
+export interface MissingReference {
   readonly kind: 'subnet' | 'NIC profile'
   readonly id: string
 }
 
-export async function goneOf(store: Reader, nic: NicEntity): Promise<Gone | undefined> {
+export async function missingReferenceOf(store: Reader, nic: NicEntity): Promise<MissingReference | undefined> {
   const subnet = nic.networkInfo?.subnet?.extId
   if (subnet !== undefined && (await store.get(Subnet, subnet)) === undefined) return { kind: 'subnet', id: subnet }
   const { profileExtId: profile } = virtualFunctionOf(nic) ?? {}
@@ -212,10 +214,10 @@ export async function takeMac(
 ): Promise<EthernetNic> {
   await requireRoomOnSubnet(ctx, nic)
   const given = nic.backingInfo.macAddress
-  let macAddress = given ?? madeMac(ctx.ids)
+  let macAddress = given ?? generatedMac(ctx.ids)
   while ((await ctx.store.findOne(MacLease, { macAddress })) !== undefined) {
     if (given !== undefined) throw macInUse(given)
-    macAddress = madeMac(ctx.ids)
+    macAddress = generatedMac(ctx.ids)
   }
   const nicExtId = nic.extId
   const subnetExtId = nic.networkInfo.subnet?.extId
@@ -244,7 +246,7 @@ export async function requireRoomOnSubnet(ctx: { store: Reader; services: Servic
   }
 }
 
-function madeMac(ids: Ids): string {
+function generatedMac(ids: Ids): string {
   const octets = [0, 1, 2].map(() =>
     Math.floor(ids.random() * 256)
       .toString(16)
@@ -253,39 +255,42 @@ function madeMac(ids: Ids): string {
   return [chosenMacPrefix, ...octets].join(':')
 }
 
-interface AskedAddress {
+interface RequestedAddress {
   readonly address: Address
   readonly kind: 'ASSIGNED' | 'ASSIGNED_SECONDARY'
   readonly attributePath: string
 }
 
 /** Addresses that the NIC's body names. `at` as in `nicFaults`. */
-export function askedAddresses({ networkInfo }: EthernetNic, at = ''): readonly AskedAddress[] {
+export function requestedAddresses({ networkInfo }: EthernetNic, at = ''): readonly RequestedAddress[] {
   const { ipAddress, secondaryIpAddressList = [] } = networkInfo.ipv4Config ?? {}
   const path = `${at}nicNetworkInfo/ipv4Config`
-  const asked = (text: string, kind: AskedAddress['kind'], name: string): AskedAddress => ({
+  const requested = (text: string, kind: RequestedAddress['kind'], name: string): RequestedAddress => ({
     address: parseAddress('IPV4', text) as Address,
     kind,
     attributePath: `${path}/${name}`,
   })
   return [
-    ...(ipAddress === undefined ? [] : [asked(ipAddress.value, 'ASSIGNED', 'ipAddress')]),
+    ...(ipAddress === undefined ? [] : [requested(ipAddress.value, 'ASSIGNED', 'ipAddress')]),
     ...secondaryIpAddressList.map(({ value }, index) =>
-      asked(value, 'ASSIGNED_SECONDARY', `secondaryIpAddressList[${index}]`),
+      requested(value, 'ASSIGNED_SECONDARY', `secondaryIpAddressList[${index}]`),
     ),
   ]
 }
 
 /** Leases the addresses that the request names; the NIC may hold some of them already. @throws ApiError 409 */
-export async function takeAskedAddresses(ctx: LeasingContext, nic: EthernetNic, at = ''): Promise<void> {
+export async function leaseRequestedAddresses(ctx: LeasingContext, nic: EthernetNic, at = ''): Promise<void> {
   const subnet = await subnetOf(ctx.store, nic)
   if (subnet === undefined) return
-  for (const asked of askedAddresses(nic, at)) {
-    const [held] = await holdersOf(ctx.store, subnet.extId, [asked.address])
+  for (const requested of requestedAddresses(nic, at)) {
+    const [held] = await holdersOf(ctx.store, subnet.extId, [requested.address])
     const isOwn = held?.holderExtId === nic.extId
-    if (isOwn && held.kind !== asked.kind) await ctx.store.observe(AddressLease, held.extId, { kind: asked.kind })
+    if (isOwn && held.kind !== requested.kind)
+      await ctx.store.observe(AddressLease, held.extId, { kind: requested.kind })
     if (isOwn) continue
-    await asVmm(subnet, formatAddress(asked.address), () => leaseAddress(ctx, subnet, { ...asked, holder: nic.extId }))
+    await asVmm(subnet, formatAddress(requested.address), () =>
+      leaseAddress(ctx, subnet, { ...requested, holder: nic.extId }),
+    )
   }
 }
 
@@ -309,17 +314,18 @@ const stayingLeases = async (store: Reader, nicExtId: string): Promise<readonly 
 
 /** The NIC with the addresses that it holds, in place of those that its body names. */
 export async function withHeld(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
-  const { ipv4Config: asked, ...network } = nic.networkInfo
+  const { ipv4Config: requestedConfig, ...network } = nic.networkInfo
   const leases = await stayingLeases(store, nic.extId)
   const values = (kind: string): string[] =>
-    leases.filter((lease) => lease.kind === kind).map((lease) => formatAddress(addressOf(lease)))
+    leases.filter((lease) => lease.kind === kind).map((lease) => formatAddress(addressOfLease(lease)))
   const [primary] = values('ASSIGNED')
   const secondary = values('ASSIGNED_SECONDARY')
   if (primary === undefined && secondary.length === 0)
     return nicOf(nic.extId, nic.backingInfo, network, virtualFunctionOf(nic))
   const shown = (value: string): { value: string; prefixLength: number } => ({
     value,
-    prefixLength: (asked?.ipAddress?.value === value ? asked.ipAddress.prefixLength : undefined) ?? 32,
+    prefixLength:
+      (requestedConfig?.ipAddress?.value === value ? requestedConfig.ipAddress.prefixLength : undefined) ?? 32,
   })
   const ipv4Config = {
     shouldAssignIp: true,

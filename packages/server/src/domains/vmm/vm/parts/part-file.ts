@@ -8,7 +8,7 @@ import { requireContainersNotRemoved } from '../../../containers/storage-contain
 import type { RecordContext, Step, StepContext, WriteContext } from '../../../context.ts'
 import type { FileBacking, VmEntity } from '../../../virtual-machines/entity.ts'
 import { requireImagesAllowed } from '../../content/placement.ts'
-import { endUnchanged, present } from '../admission.ts'
+import { endUnchanged, requireVm } from '../admission.ts'
 import { chooseCluster } from '../create/clusters.ts'
 import { fileConstraints, placed, withSources } from '../create/plan-disks.ts'
 import {
@@ -18,7 +18,7 @@ import {
   locksOf,
   removeCopies,
   requireRoom,
-  storeCopies,
+  storeImageCopies,
   underWay,
   without,
 } from '../files.ts'
@@ -72,13 +72,13 @@ export const reserveStep = (name: string, progress: number): Step<FileChange> =>
   acts: async (_, { body }) => body.file !== undefined,
   run: async (ctx, { vmExtId, body: { file } }) => {
     if (file === undefined) return
-    const vm = await present(ctx.store, vmExtId)
+    const vm = await requireVm(ctx.store, vmExtId)
     await requireFile(ctx, vm, file)
     await copyImages(ctx, [file], vm.cluster?.extId as string)
   },
   record: async (ctx, { vmExtId, body: { file } }) => {
-    const vm = await present(ctx.store, vmExtId)
-    if (file !== undefined) await storeCopies(ctx.store, [file], vm.cluster?.extId as string)
+    const vm = await requireVm(ctx.store, vmExtId)
+    if (file !== undefined) await storeImageCopies(ctx.store, [file], vm.cluster?.extId as string)
   },
   undo: async (ctx, { vmExtId, body: { file } }) => {
     const vm = await ctx.store.get(Vm, vmExtId)

@@ -21,7 +21,7 @@ import {
 } from '../../../context.ts'
 import { rowsOf } from '../../../invariants/rule.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
-import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { admitVm, affectedVm, endUnchanged, type OfVm, requireVm, taskOf } from '../admission.ts'
 import { domainOf, restoreDefinition } from '../domain.ts'
 
 type PartField = 'cdRoms' | 'disks' | 'gpus' | 'nics' | 'pcieDevices' | 'serialPorts'
@@ -130,7 +130,7 @@ export function changeOf<F extends PartField, B>(
     ctx: WriteContext<unknown, 'vmExtId'>,
     { path, body, locks = [] }: PartRequest<B>,
   ): Promise<TaskStarted> => {
-    const vm = await admit(ctx, parentOf(ctx, 'vmExtId', Vm), 'update')
+    const vm = await admitVm(ctx, parentOf(ctx, 'vmExtId', Vm), 'update')
     const input = { vmExtId: vm.extId, partExtId: path.extId ?? ctx.ids.uuid(), body }
     if (ctx.services.runner.queueAhead(vm.extId) === 0) await changed(ctx, vm, input)
     const affected = [{ extId: input.partExtId, rel: resource.rel }, affectedVm(vm)]
@@ -150,7 +150,7 @@ function stepsOf<I extends OfVm>(
       progress: 80,
       seconds: [0.5, 1],
       run: async (ctx, input) => {
-        const vm = await changed(ctx, await present(ctx.store, input.vmExtId, 'update'), input)
+        const vm = await changed(ctx, await requireVm(ctx.store, input.vmExtId, 'update'), input)
         await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, vm))
       },
       undo: async (ctx, { vmExtId }) => {
@@ -161,7 +161,7 @@ function stepsOf<I extends OfVm>(
     {
       name: 'store',
       record: async (ctx, input) => {
-        const vm = await changed(ctx, await present(ctx.store, input.vmExtId), input)
+        const vm = await changed(ctx, await requireVm(ctx.store, input.vmExtId), input)
         await ctx.store.update(Vm, vm.extId, { [field]: vm[field], updateTime: ctx.clock.iso() })
       },
     },

@@ -15,7 +15,7 @@ test('without an address a disk takes the lowest free index, in the order of the
   assert.deepEqual(indexes([wish('SCSI')], [{ busType: 'SCSI', index: 0 }]), [1])
 })
 
-test('those that name an index come first, wherever they stand', () => {
+test('parts that name an index are placed first, at any position of the list', () => {
   assert.deepEqual(indexes([wish('SCSI'), wish('SCSI', 0), wish('SCSI')]), [1, 0, 2])
 })
 

@@ -11,7 +11,7 @@ export interface Slot {
   readonly index: number
 }
 
-export const usualCdRomBus = ({ machineType }: Pick<VmBody, 'machineType'>): Bus =>
+export const defaultCdRomBus = ({ machineType }: Pick<VmBody, 'machineType'>): Bus =>
   machineType === 'Q35' ? 'SATA' : 'IDE'
 
 export const slotsTaken = (vm: {
@@ -33,10 +33,10 @@ export interface SlotWish {
 export const wishOf = (
   path: string,
   address: { busType?: Bus; index?: number } | undefined,
-  usualBus: Bus,
+  defaultBus: Bus,
 ): SlotWish => ({
   path,
-  busType: address?.busType ?? usualBus,
+  busType: address?.busType ?? defaultBus,
   ...(address?.busType === undefined || address.index === undefined ? {} : { index: address.index }),
 })
 
@@ -69,10 +69,10 @@ export function assignSlots(
   return { slots: wishes.flatMap((wish) => slots.get(wish) ?? []), refusals }
 }
 
-export const misplaced = (wishes: readonly SlotWish[]): ApiError[] => wishes.flatMap(addressFaults)
+export const misplaced = (wishes: readonly SlotWish[]): ApiError[] => wishes.flatMap(busAddressFaults)
 
 /** `path` of the wish: empty, or that of the disk. */
-export function addressFaults({ path, busType, index }: SlotWish): ApiError[] {
+export function busAddressFaults({ path, busType, index }: SlotWish): ApiError[] {
   if (index === undefined || index < slotsOn[busType]) return []
   const expected = `an index from 0 to ${slotsOn[busType] - 1} on the bus ${busType}`
   const attributePath = `${path === '' ? '' : `${path}/`}diskAddress/index`

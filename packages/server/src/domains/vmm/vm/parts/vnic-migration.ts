@@ -1,6 +1,6 @@
 /** Source: behaviour networking.md 1.4 (migrateVnicById). */
 import { ApiError } from '../../../../core/api-error.ts'
-import { holds, parseAddress } from '../../../../core/ip-address.ts'
+import { isInRange, parseAddress } from '../../../../core/ip-address.ts'
 import type { Reader } from '../../../../store/store.ts'
 import { hostsOf, planOf, type SubnetEntity } from '../../../addressing/address-plan.ts'
 import { holdersOf, isManaged } from '../../../addressing/leases.ts'
@@ -27,7 +27,7 @@ async function addressToKeep(store: Reader, nic: EthernetNic, subnet: SubnetEnti
   const text = nic.networkInfo.ipv4Config?.ipAddress?.value
   const address = text === undefined ? undefined : parseAddress('IPV4', text)
   const prefix = planOf(subnet.ipConfig).IPV4?.prefix
-  if (address === undefined || prefix === undefined || !holds(hostsOf(prefix), address.value)) return undefined
+  if (address === undefined || prefix === undefined || !isInRange(hostsOf(prefix), address.value)) return undefined
   const [holder] = await holdersOf(store, subnet.extId, [address])
   return holder === undefined || holder.holderExtId === nic.extId ? text : undefined
 }

@@ -7,7 +7,7 @@ import type { GuestSignal, Hypervisor, StoppedGuest } from '../../../../drivers/
 import { defineTask, type Step, type StepContext, type TaskDefinition, type WriteContext } from '../../../context.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { requireReachable } from '../../guest-tools/guest-tools.ts'
-import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { admitVm, endUnchanged, type OfVm, requireVm, taskOf } from '../admission.ts'
 import { toolsOf } from '../guest/tools-of.ts'
 import { recordOff, recordRestart, removeIso } from './power.ts'
 
@@ -25,7 +25,7 @@ const script = (change: Change): Step<GuestPower> => ({
   name: 'script',
   progress: 20,
   run: async ({ drivers, store }, { vmExtId, runsScript, failsWithScript }) => {
-    const vm = await present(store, vmExtId, change)
+    const vm = await requireVm(store, vmExtId, change)
     requireReachable(await toolsOf(drivers, vm), change)
     const hasFailed = runsScript === true && (await drivers.hypervisor.runPowerScript(vmExtId)) === 'failed'
     if (hasFailed && failsWithScript === true)
@@ -55,7 +55,7 @@ export async function signalAndWait(
   vmExtId: string,
   change: Change,
 ): Promise<StoppedGuest | undefined> {
-  const vm = await present(ctx.store, vmExtId, change)
+  const vm = await requireVm(ctx.store, vmExtId, change)
   const outcome = await ask(ctx.drivers.hypervisor, change, vmExtId, ctx.callKey)
   if (outcome === 'ignored') throw new ApiError('GUEST_DID_NOT_RESPOND', { name: vm.name, operation: change })
   return outcome === 'rebooted' ? undefined : outcome
@@ -99,12 +99,12 @@ const tasks = {
 export const guestPowerTasks = Object.values(tasks)
 
 export async function shutdown(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
-  const vm = await admit(ctx, ctx.target, 'shutdown')
+  const vm = await admitVm(ctx, ctx.target, 'shutdown')
   return ctx.startTask(tasks.shutdown, { vmExtId: vm.extId }, taskOf('ShutdownVm', vm))
 }
 
 export async function reboot(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
-  const vm = await admit(ctx, ctx.target, 'reboot')
+  const vm = await admitVm(ctx, ctx.target, 'reboot')
   return ctx.startTask(tasks.reboot, { vmExtId: vm.extId }, taskOf('RebootVm', vm))
 }
 
@@ -119,7 +119,7 @@ async function throughTools(
   operation: string,
   { guestPowerStateTransitionConfig: transition }: PowerOptions,
 ): Promise<TaskStarted> {
-  const vm = await admit(ctx, ctx.target, change)
+  const vm = await admitVm(ctx, ctx.target, change)
   if (ctx.services.runner.queueAhead(vm.extId) === 0) requireReachable(await toolsOf(ctx.drivers, vm), change)
   const input = {
     vmExtId: vm.extId,

@@ -4,7 +4,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { Ids } from '../../../../core/caller.ts'
 import type { Clock } from '../../../../core/time/clock.ts'
 import type { Transaction } from '../../../../store/store.ts'
-import { giveBack } from '../../../scheduling/scheduler.ts'
+import { releaseReservation } from '../../../scheduling/scheduler.ts'
 import { isMovable, type VmEntity } from '../../../virtual-machines/entity.ts'
 import { notePower, type PowerChange } from '../../../virtual-machines/power-journal.ts'
 import { customizationOver, withoutIso } from '../guest/customization.ts'
@@ -32,7 +32,7 @@ export async function noteRestart(ctx: Recording, vmExtId: string): Promise<void
   if (vm !== undefined) await notePower(ctx.store, ctx.ids, vm, 'RESET', ctx.clock.iso())
 }
 
-export async function becomeOn(ctx: Recording, vm: VmEntity, hostExtId: string): Promise<void> {
+export async function setOn(ctx: Recording, vm: VmEntity, hostExtId: string): Promise<void> {
   await setPower(ctx, vm, vm.powerState === 'PAUSED' ? 'RESUMED' : 'ON', {
     powerState: 'ON',
     host: { extId: hostExtId },
@@ -43,8 +43,8 @@ export async function becomeOn(ctx: Recording, vm: VmEntity, hostExtId: string):
 }
 
 /** Releases the reservations. `isCustomizationDone`: the last boot ran the staged customisation. */
-export async function becomeOff(ctx: Recording, vm: VmEntity, isCustomizationDone: boolean): Promise<void> {
-  await giveBack(ctx.store, vm.extId)
+export async function setOff(ctx: Recording, vm: VmEntity, isCustomizationDone: boolean): Promise<void> {
+  await releaseReservation(ctx.store, vm.extId)
   await setPower(ctx, vm, 'OFF', {
     powerState: 'OFF',
     host: undefined,

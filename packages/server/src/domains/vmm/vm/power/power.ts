@@ -14,14 +14,14 @@ import {
   type TaskDefinition,
   type WriteContext,
 } from '../../../context.ts'
-import { allocationsOf, giveBack, place } from '../../../scheduling/scheduler.ts'
+import { allocationsOf, place, releaseReservation } from '../../../scheduling/scheduler.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'
-import { admit, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { admitVm, endUnchanged, type OfVm, requireVm, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
-import { diskOf } from '../files.ts'
+import { newDiskOf } from '../files.ts'
 import { deleteIso, isoOf, withIso, withoutIso } from '../guest/customization.ts'
 import type { StateBound } from '../states.ts'
-import { becomeOff, becomeOn, setPower } from './power-state.ts'
+import { setOff, setOn, setPower } from './power-state.ts'
 
 async function startPower(
   ctx: WriteContext<VmEntity>,
@@ -29,7 +29,7 @@ async function startPower(
   bound: StateBound,
   definition: TaskDefinition<OfVm>,
 ): Promise<TaskStarted> {
-  const vm = await admit(ctx, ctx.target, bound)
+  const vm = await admitVm(ctx, ctx.target, bound)
   return ctx.startTask(definition, { vmExtId: vm.extId }, taskOf(operation, vm))
 }
 
@@ -39,8 +39,7 @@ export async function powerOff(ctx: WriteContext<VmEntity>): Promise<TaskStarted
   await cancelMigration(ctx)
   return startPower(ctx, 'PowerOffVm', 'power-off', switchOff)
 }
-export const reset = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
-  startPower(ctx, 'ResetVm', 'reset', beginAnew)
+export const reset = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> => startPower(ctx, 'ResetVm', 'reset', resetVm)
 export const powerCycle = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
   startPower(ctx, 'PowerCycleVm', 'power-cycle', offAndOn)
 
@@ -58,7 +57,7 @@ export async function bringUp(
   hostExtId: string,
 ): Promise<void> {
   const iso = isoOf(vm)
-  if (iso !== undefined) await drivers.hypervisor.createDisk(await diskOf(store, iso, { isReadOnly: true }))
+  if (iso !== undefined) await drivers.hypervisor.createDisk(await newDiskOf(store, iso, { isReadOnly: true }))
   await drivers.hypervisor.defineVm(await domainOf(store, vm))
   await drivers.hypervisor.startVm(vm.extId, hostExtId)
 }
@@ -76,19 +75,19 @@ const startingSteps = ({ chosen, iso, started }: Start): readonly Step<OfVm>[] =
     name: 'place',
     progress: chosen,
     record: async (ctx, { vmExtId }) => {
-      await place(ctx, await present(ctx.store, vmExtId, 'power-on'))
+      await place(ctx, await requireVm(ctx.store, vmExtId, 'power-on'))
     },
     unrecord: async (ctx, { vmExtId }) => {
       const vm = await ctx.store.get(Vm, vmExtId)
       // A paused VM keeps the reservation that it had before this task.
-      if (vm?.host === undefined) await giveBack(ctx.store, vmExtId)
+      if (vm?.host === undefined) await releaseReservation(ctx.store, vmExtId)
     },
   },
   {
     name: 'customisation ISO',
     progress: iso,
     record: async (ctx, { vmExtId }) => {
-      const vm = await present(ctx.store, vmExtId)
+      const vm = await requireVm(ctx.store, vmExtId)
       if (vm.vmGuestCustomizationStatus !== 'PENDING' || vm.powerState === 'PAUSED') return
       const container = await defaultContainer(ctx.store, vm.cluster?.extId as string)
       await ctx.store.update(
@@ -107,7 +106,7 @@ const startingSteps = ({ chosen, iso, started }: Start): readonly Step<OfVm>[] =
     progress: started,
     seconds: [2, 4],
     run: async (ctx, { vmExtId }) => {
-      const vm = await present(ctx.store, vmExtId)
+      const vm = await requireVm(ctx.store, vmExtId)
       await bringUp(ctx, vm, await heldHost(ctx, vmExtId))
     },
     undo: async (ctx, { vmExtId }) => {
@@ -124,8 +123,8 @@ const startingSteps = ({ chosen, iso, started }: Start): readonly Step<OfVm>[] =
     name: 'confirm',
     record: async (ctx, { vmExtId }) => {
       const hostExtId = await heldHost(ctx, vmExtId)
-      const vm = await present(ctx.store, vmExtId)
-      await becomeOn(ctx, vm, hostExtId)
+      const vm = await requireVm(ctx.store, vmExtId)
+      await setOn(ctx, vm, hostExtId)
     },
   },
 ]
@@ -171,7 +170,7 @@ const offAndOn = defineTask<OfVm>({
   onUndone: endUnchanged,
 })
 
-const beginAnew = defineTask<OfVm>({
+const resetVm = defineTask<OfVm>({
   name: 'vmm.reset-vm',
   steps: [
     {
@@ -179,7 +178,7 @@ const beginAnew = defineTask<OfVm>({
       progress: 90,
       seconds: [1, 1],
       run: async (ctx, { vmExtId }) => {
-        await present(ctx.store, vmExtId, 'reset')
+        await requireVm(ctx.store, vmExtId, 'reset')
         await ctx.drivers.hypervisor.resetVm(vmExtId, ctx.callKey)
       },
       isIrreversible: true,
@@ -190,7 +189,7 @@ const beginAnew = defineTask<OfVm>({
 })
 
 async function cutPower(ctx: StepContext, vmExtId: string, operation: StateBound): Promise<StoppedGuest> {
-  await present(ctx.store, vmExtId, operation)
+  await requireVm(ctx.store, vmExtId, operation)
   return ctx.drivers.hypervisor.stopVm(vmExtId)
 }
 
@@ -201,8 +200,8 @@ interface WithIso {
 
 export async function recordOff(ctx: RecordContext, { vmExtId }: OfVm, output: unknown): Promise<{ keep: WithIso }> {
   const { isCustomizationDone = false } = (output as StoppedGuest | undefined) ?? {}
-  const vm = await present(ctx.store, vmExtId)
-  await becomeOff(ctx, vm, isCustomizationDone)
+  const vm = await requireVm(ctx.store, vmExtId)
+  await setOff(ctx, vm, isCustomizationDone)
   return { keep: defined({ isoExtId: isoOf(vm)?.diskExtId }) }
 }
 
@@ -224,7 +223,7 @@ export function removeIso(recording: string, progress: number): Step<OfVm> {
 }
 
 export async function recordRestart(ctx: RecordContext, { vmExtId }: OfVm): Promise<void> {
-  await setPower(ctx, await present(ctx.store, vmExtId), 'RESET', { powerState: 'ON' })
+  await setPower(ctx, await requireVm(ctx.store, vmExtId), 'RESET', { powerState: 'ON' })
 }
 
 async function heldHost(ctx: Pick<StepContext, 'store'>, vmExtId: string): Promise<string> {
@@ -233,4 +232,4 @@ async function heldHost(ctx: Pick<StepContext, 'store'>, vmExtId: string): Promi
   return held.hostExtId
 }
 
-export const powerTasks = [switchOn, switchOff, offAndOn, beginAnew]
+export const powerTasks = [switchOn, switchOff, offAndOn, resetVm]

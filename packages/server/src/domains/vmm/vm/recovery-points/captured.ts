@@ -51,7 +51,7 @@ export const snapshotsOf = ({ diskRecoveryPoints = [], driveRecoveryPoints = [] 
   }))
 
 /** The captured VM without devices of the host; `contentOf` names the layers of the recovery point. */
-export function blueprintOf(point: Point): Blueprint {
+export function blueprintOfPoint(point: Point): Blueprint {
   const { gpus: _gpus, pcieDevices: _devices, ...captured } = point.vm ?? {}
   const spec = { ...captured, pinnedHostExtId: point.pinnedHostExtId } as VmEntity
   const files = new Map(filesOf(spec).map((file) => [file.diskExtId, file]))

@@ -12,7 +12,7 @@ import type { VmEntity } from '../../../virtual-machines/entity.ts'
 import { fault } from '../../../virtual-machines/fault.ts'
 import { requireShortQueue } from '../../admission.ts'
 import { createExternPoint } from '../../extern/recovery-points.ts'
-import { affectedVm, present, requireNoMigration } from '../admission.ts'
+import { affectedVm, requireNoMigration, requireVm } from '../admission.ts'
 import { captureOf, type Point, snapshotsOf } from './captured.ts'
 import {
   type Making,
@@ -20,7 +20,7 @@ import {
   pending,
   publish,
   requireFreezable,
-  requirePlace,
+  requireRoomForPoint,
   startMaking,
 } from './new-point.ts'
 
@@ -39,7 +39,7 @@ export async function createPoint(ctx: WriteContext, body: NewPoint): Promise<Ta
   const vm = await ctx.store.get(Vm, body.vmExtId)
   if (vm === undefined) return createExternPoint(ctx, body)
   await requireClusterReachable(ctx, vm.cluster?.extId)
-  await requirePlace(ctx, vm)
+  await requireRoomForPoint(ctx, vm)
   if (requireShortQueue(ctx, vm.extId, vm.name) === 0) await requireTools(ctx, vm, body.recoveryPointType)
   else requireNoMigration(vm)
   const { extId, name, cluster } = vm
@@ -68,9 +68,9 @@ export const makePoint = defineTask<Making>({
       name: 'capture',
       progress: 5,
       record: async (ctx, input) => {
-        const vm = await present(ctx.store, input.vmExtId)
+        const vm = await requireVm(ctx.store, input.vmExtId)
         // Requests that were admitted before may have taken the last place.
-        await requirePlace(ctx, vm)
+        await requireRoomForPoint(ctx, vm)
         await requireTools(ctx, vm, (await pending(ctx.store, input)).recoveryPointType)
         await ctx.store.update(VmRecoveryPoint, input.pointExtId, await captureOf(ctx.store, vm, () => ctx.ids.uuid()))
         for (const { volumeGroupExtId } of await claimsOn(ctx.store, 'Vm', vm.extId))
@@ -84,7 +84,7 @@ export const makePoint = defineTask<Making>({
       seconds: [1, 4],
       acts: async (ctx, input) =>
         (await pending(ctx.store, input)).recoveryPointType === 'APPLICATION_CONSISTENT' &&
-        (await present(ctx.store, input.vmExtId)).powerState === 'ON',
+        (await requireVm(ctx.store, input.vmExtId)).powerState === 'ON',
       run: (ctx, { vmExtId }) => ctx.drivers.hypervisor.freezeGuest(vmExtId),
       undo: (ctx, { vmExtId }) => ctx.drivers.hypervisor.thawGuest(vmExtId),
     },

@@ -35,7 +35,7 @@ export const affectedPoint = ({ extId, name }: Pick<Point, 'extId' | 'name'>): A
 })
 
 /** @throws ApiError 422 */
-export async function requirePlace(
+export async function requireRoomForPoint(
   ctx: { readonly store: Reader; readonly services: WriteContext['services'] },
   vm: Pick<Machine, 'extId' | 'name'>,
 ): Promise<void> {

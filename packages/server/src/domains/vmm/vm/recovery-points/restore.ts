@@ -13,9 +13,9 @@ import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.t
 import { affectedVm, taskOf } from '../admission.ts'
 import { makingVm, type NewVm } from '../create/create.ts'
 import { deriveVm, nicLike, withPair } from '../create/derived-vm.ts'
-import { type Gone, goneOf } from '../parts/nics.ts'
+import { type MissingReference, missingReferenceOf } from '../parts/nics.ts'
 import { nameFaults } from '../rules.ts'
-import { blueprintOf, type Point, requirePoint } from './captured.ts'
+import { blueprintOfPoint, type Point, requirePoint } from './captured.ts'
 import { requireNative } from './native.ts'
 import { affectedPoint } from './new-point.ts'
 
@@ -36,7 +36,7 @@ interface Restore extends NewVm, Captured {
   readonly isWithoutTools?: boolean
 }
 
-export interface Missing extends Gone {
+export interface Missing extends MissingReference {
   readonly nicExtId: string
 }
 
@@ -61,7 +61,7 @@ export async function restorePoint(ctx: WriteContext<Point>, body: Body): Promis
   await requireClusterReachable(ctx, point.clusterExtId)
   requireNative(point)
   const { nicSpec, name, description, categories, ownershipInfo } = body.vmConfigOverrideSpec ?? {}
-  const blueprint = blueprintOf(point)
+  const blueprint = blueprintOfPoint(point)
   const { nics = [] } = blueprint.spec
   refuseAll(nicSpecFaults(nicSpec ?? {}, nics))
   const wanted = nicsWith(nicSpec ?? {}, nics)
@@ -175,8 +175,8 @@ export async function presentNics(
 ): Promise<{ readonly kept: NicEntity[]; readonly missing: Missing[] }> {
   const missing: Missing[] = []
   for (const nic of nics) {
-    const gone = await goneOf(store, nic)
-    if (gone !== undefined) missing.push({ nicExtId: nic.extId, ...gone })
+    const reference = await missingReferenceOf(store, nic)
+    if (reference !== undefined) missing.push({ nicExtId: nic.extId, ...reference })
   }
   return { kept: nics.filter(({ extId }) => missing.every(({ nicExtId }) => nicExtId !== extId)), missing }
 }

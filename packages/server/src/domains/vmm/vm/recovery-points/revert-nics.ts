@@ -8,7 +8,14 @@ import type { RecordContext } from '../../../context.ts'
 import type { NicEntity } from '../../../virtual-machines/entity.ts'
 import { MacLease } from '../../../virtual-machines/mac-lease.ts'
 import { virtualFunctionOf } from '../../../virtual-machines/virtual-functions.ts'
-import { type EthernetNic, goneOf, nicOf, takeAskedAddresses, takeFreeAddress, takeMac } from '../parts/nics.ts'
+import {
+  type EthernetNic,
+  leaseRequestedAddresses,
+  missingReferenceOf,
+  nicOf,
+  takeFreeAddress,
+  takeMac,
+} from '../parts/nics.ts'
 
 /** Text that is equal for NICs with the same addresses, subnet and NIC profile. */
 function leasedBy(nic: NicEntity): string {
@@ -43,15 +50,15 @@ export async function takeCaptured(
   const nics: NicEntity[] = []
   for (const nic of captured as readonly EthernetNic[]) {
     const isKept = kept.some(({ extId }) => extId === nic.extId)
-    const gone = isKept ? undefined : await goneOf(ctx.store, nic)
+    const missing = isKept ? undefined : await missingReferenceOf(ctx.store, nic)
     if (isKept) nics.push(nic)
-    else if (gone === undefined) nics.push(await takeOne(ctx, vmExtId, nic))
-    else ctx.warn(`The NIC ${nic.extId} was left out: the ${gone.kind} ${gone.id} was deleted.`)
+    else if (missing === undefined) nics.push(await claimNic(ctx, vmExtId, nic))
+    else ctx.warn(`The NIC ${nic.extId} was left out: the ${missing.kind} ${missing.id} was deleted.`)
   }
   return nics
 }
 
-async function takeOne(ctx: RecordContext, vmExtId: string, nic: EthernetNic): Promise<NicEntity> {
+async function claimNic(ctx: RecordContext, vmExtId: string, nic: EthernetNic): Promise<NicEntity> {
   const { macAddress, ...backing } = nic.backingInfo
   const isMacTaken = (await ctx.store.findOne(MacLease, { macAddress: macAddress as string })) !== undefined
   if (isMacTaken) ctx.warn(`The MAC address ${macAddress} of the NIC ${nic.extId} is in use: the NIC gets another one.`)
@@ -74,7 +81,7 @@ async function takeOne(ctx: RecordContext, vmExtId: string, nic: EthernetNic): P
   for (const wish of wishes) {
     const asking = nicOf(nic.extId, leased.backingInfo, { ...network, ipv4Config: wish }, virtualFunctionOf(nic))
     try {
-      await takeAskedAddresses(ctx, asking, `vm/nics/${nic.extId}`)
+      await leaseRequestedAddresses(ctx, asking, `vm/nics/${nic.extId}`)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       ctx.warn(`${error.message} The NIC ${nic.extId} does not get it back.`)

@@ -21,7 +21,7 @@ import { defineTask, type RecordContext, type WriteContext } from '../../../cont
 import { idsOf } from '../../../scheduling/policy-selection.ts'
 import { type DiskEntity, filesOf, firmwareFilesOf, mediaOf, type VmEntity } from '../../../virtual-machines/entity.ts'
 import { requireNoFunctionOfNics } from '../../../virtual-machines/network-functions.ts'
-import { admit, affectedVm, endUnchanged, type OfVm, present, taskOf } from '../admission.ts'
+import { admitVm, affectedVm, endUnchanged, type OfVm, requireVm, taskOf } from '../admission.ts'
 import { domainOf } from '../domain.ts'
 import { type FirmwareFiles, withFirmware } from '../firmware.ts'
 import { refuseClash } from '../parts/devices.ts'
@@ -60,7 +60,7 @@ const keptFields = [
 
 /** @throws ApiError 409 for a recovery point of another VM */
 export async function revertVm(ctx: WriteContext<VmEntity>, body: Body): Promise<TaskStarted> {
-  const vm = await admit(ctx, ctx.target, 'revert')
+  const vm = await admitVm(ctx, ctx.target, 'revert')
   const point = (await ctx.store.get(VmRecoveryPoint, body.vmRecoveryPointExtId)) as Point
   if (point.vmExtId !== vm.extId)
     // Without its name: some roles revert VMs but do not see recovery points.
@@ -156,7 +156,7 @@ export const revert = defineTask<Revert>({
       name: 'check',
       progress: 5,
       record: async (ctx, input) => {
-        const vm = await present(ctx.store, input.vmExtId, 'revert')
+        const vm = await requireVm(ctx.store, input.vmExtId, 'revert')
         const point = await pointOf(ctx.store, input)
         await requireSameCluster(ctx.store, vm, point)
         const next = nextOf(vm, point, input)
@@ -169,10 +169,10 @@ export const revert = defineTask<Revert>({
       name: 'power off',
       progress: 20,
       seconds: [0.5, 1],
-      acts: async (ctx, { vmExtId }) => (await present(ctx.store, vmExtId)).powerState !== 'OFF',
+      acts: async (ctx, { vmExtId }) => (await requireVm(ctx.store, vmExtId)).powerState !== 'OFF',
       run: (ctx, { vmExtId }) => ctx.drivers.hypervisor.stopVm(vmExtId),
       record: async (ctx, input, output?: StoppedGuest) => {
-        const { powerState } = await present(ctx.store, input.vmExtId)
+        const { powerState } = await requireVm(ctx.store, input.vmExtId)
         return powerState === 'OFF' ? undefined : recordOff(ctx, input, output)
       },
       // No undo: the state that the guest had in its memory is lost.
@@ -184,7 +184,7 @@ export const revert = defineTask<Revert>({
       seconds: [0.2, 1],
       run: async (ctx, input) => {
         const point = await pointOf(ctx.store, input)
-        const vm = await present(ctx.store, input.vmExtId)
+        const vm = await requireVm(ctx.store, input.vmExtId)
         const next = nextOf(vm, point, input)
         const layers = new Map(
           snapshotsOf(point).map(({ diskExtId, layerExtId }) => [input.files[diskExtId], layerExtId]),
@@ -218,7 +218,7 @@ export const revert = defineTask<Revert>({
       progress: 90,
       run: async (ctx, { vmExtId }) => {
         for (const extId of leftIn(ctx).floatingIpExtIds) await ctx.drivers.networkFabric.removeFloatingIp(extId)
-        await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, await present(ctx.store, vmExtId)))
+        await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, await requireVm(ctx.store, vmExtId)))
       },
     },
     {
@@ -249,8 +249,8 @@ async function requireFreeSlots(store: Reader, next: VmEntity): Promise<void> {
 
 /** The row gets the captured configuration, and the NICs their captured MAC addresses and addresses. */
 async function switchOver(ctx: RecordContext, input: Revert): Promise<{ keep: Left }> {
-  const vm = await present(ctx.store, input.vmExtId)
-  const next = await withKnown(ctx, vm, nextOf(vm, await pointOf(ctx.store, input), input))
+  const vm = await requireVm(ctx.store, input.vmExtId)
+  const next = await withExistingReferences(ctx, vm, nextOf(vm, await pointOf(ctx.store, input), input))
   const captured = next.nics ?? []
   const floatingIps = await floatingIpsOf(ctx.store, vm.nics ?? [])
   const kept = await releaseChanged(ctx.store, vm.nics ?? [], captured)
@@ -283,14 +283,14 @@ async function switchOver(ctx: RecordContext, input: Revert): Promise<{ keep: Le
 }
 
 /** Categories and an owner that were deleted since are left out with a warning. */
-async function withKnown(ctx: RecordContext, vm: VmEntity, next: VmEntity): Promise<VmEntity> {
+async function withExistingReferences(ctx: RecordContext, vm: VmEntity, next: VmEntity): Promise<VmEntity> {
   const ownerExtId = next.ownershipInfo?.owner?.extId
   const isOwnerKnown = ownerExtId === undefined || (await ctx.store.get(User, ownerExtId)) !== undefined
   if (!isOwnerKnown) ctx.warn(`The owner ${ownerExtId} was deleted: the VM keeps its owner.`)
-  const known = new Set((await ctx.store.getMany(Category, idsOf(next.categories))).map(({ extId }) => extId))
+  const existing = new Set((await ctx.store.getMany(Category, idsOf(next.categories))).map(({ extId }) => extId))
   for (const extId of idsOf(next.categories))
-    if (!known.has(extId)) ctx.warn(`The category ${extId} was deleted and is left out.`)
-  const categories = next.categories?.filter(({ extId }) => known.has(extId as string))
+    if (!existing.has(extId)) ctx.warn(`The category ${extId} was deleted and is left out.`)
+  const categories = next.categories?.filter(({ extId }) => existing.has(extId as string))
   return {
     ...next,
     categories: categories === undefined || categories.length === 0 ? undefined : categories,
