@@ -142,6 +142,9 @@ async function untrue(model: Model, service: Service): Promise<string[]> {
       // It has the fields of the recovery point again.
       const path = asked.path.slice(0, -reverting.length)
       fates.set(path, { isThere: true, shows: {} })
+    } else if (asked.path.endsWith('/$actions/add-disk') && isDone) {
+      // A disk that is added again has the id that it had before its removal.
+      for (const path of fates.keys()) if (path.includes('/config/disks/')) fates.delete(path)
     }
   }
   const gone = [...fates].flatMap(([path, { isThere }]) => (isThere ? [] : `${path}/`))
