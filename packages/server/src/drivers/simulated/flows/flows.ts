@@ -84,15 +84,18 @@ export class Flows {
 
   async #prepared(segmentExtId: string, segment: Segment, epoch: number, time: number): Promise<void> {
     const pause = createPause()
-    const drawing = this.#drawingOf(segment, time)
-    let step = drawing.next()
-    for (; step.done !== true; step = drawing.next()) {
-      const turn = pause()
-      if (turn !== undefined) await turn
+    try {
+      const drawing = this.#drawingOf(segment, time)
+      let step = drawing.next()
+      for (; step.done !== true; step = drawing.next()) {
+        const turn = pause()
+        if (turn !== undefined) await turn
+      }
+      // After a change, the same epoch may be another time.
+      if (this.#index?.segments.get(segmentExtId) === segment) this.#tables.set(`${segmentExtId} ${epoch}`, step.value)
+    } finally {
+      segment.drawings.delete(epoch)
     }
-    segment.drawings.delete(epoch)
-    // After a change, the same epoch may be another time.
-    if (this.#index?.segments.get(segmentExtId) === segment) this.#tables.set(`${segmentExtId} ${epoch}`, step.value)
   }
 
   /** In the 30 s before `time`. @param segmentExtId a VPC, or a NIC that is in none */
