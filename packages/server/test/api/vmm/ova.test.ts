@@ -238,7 +238,7 @@ test('a server with a login, and one without a trusted certificate, are read wit
     return { ...body, source: { ...body.source, ...more } }
   }
   await happen(app, { type: 'CONTENT_SERVER_FAILS', server, fault: 'LOGIN' })
-  assert.match((await failed(asking({}))).message, /asks for a login/)
+  assert.match((await failed(asking({}))).message, /requires a login/)
   assert.match((await failed(asking({ basicAuth: { username: 'me', password: 'wrong' } }))).message, /login of me/)
   await anOva(app, asking({ basicAuth: { username: 'me', password: 'right' } }))
   await happen(app, { type: 'CONTENT_SERVER_FAILS', server, fault: 'UNTRUSTED' })
