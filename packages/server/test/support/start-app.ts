@@ -23,6 +23,8 @@ export interface TestApp extends App {
   /** The same app, whose calls do not wait for tasks of earlier calls. */
   readonly atOnce: TestApp
   readonly folder: string
+  /** Calls without an answer yet. */
+  callsUnderWay(): number
   /** Waits until a task has ended and answers it. */
   task(started: CallResult | string): Promise<any>
 }
@@ -160,11 +162,19 @@ export async function startApp(settings: TestSettings = {}): Promise<TestApp> {
   let isClosed = false
   // A test that blocks tasks would wait for itself.
   const isAtOnce = options.beforeStep !== undefined
-  const call = (method: string, path: string, options: CallOptions = {}): Promise<CallResult> =>
-    callInProcess(app, `admin:${adminPassword}`, method, path, { isAtOnce, ...options })
+  let callsUnderWay = 0
+  const call = async (method: string, path: string, options: CallOptions = {}): Promise<CallResult> => {
+    callsUnderWay++
+    try {
+      return await callInProcess(app, `admin:${adminPassword}`, method, path, { isAtOnce, ...options })
+    } finally {
+      callsUnderWay--
+    }
+  }
   const more: Omit<TestApp, Exclude<keyof App, 'close'> | 'atOnce'> = {
     folder,
     call,
+    callsUnderWay: () => callsUnderWay,
     async task(started) {
       const id = typeof started === 'string' ? started : started.data?.extId
       if (typeof started !== 'string' && started.status !== 202)
