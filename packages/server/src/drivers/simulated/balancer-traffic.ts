@@ -1,4 +1,5 @@
 /** Part of the traffic of a target's VM came through the balancer. Source: behaviour networking.md 1.14, 3.3. */
+import { parseHost } from '../../core/ip-address.ts'
 import {
   type MeasuredVm,
   readingSeconds,
@@ -8,7 +9,8 @@ import {
   type VmReading,
 } from '../telemetry.ts'
 import { healthyPeriods, type Period } from './balancer-health.ts'
-import { balancerFacts } from './balancers.ts'
+import { type BalancerFact, balancerFacts } from './balancers.ts'
+import type { Flows } from './flows/flows.ts'
 import { keyOf, noise } from './noise.ts'
 import type { SimulatedWorld } from './world.ts'
 
@@ -25,14 +27,16 @@ const packetsPerRequest = [8, 40] as const
 const draws = { packet: 1, request: 2 }
 
 export async function readBalancer(
-  world: SimulatedWorld,
+  flows: Pick<Flows, 'prepare' | 'tableAt' | 'world'>,
   read: Telemetry['read'],
   { sessionExtId, measured, times }: Request,
 ): Promise<readonly TargetTraffic[]> {
+  const { world } = flows
   const { targets = [], check } = balancerFacts(world).health.get(sessionExtId) ?? {}
   const vms = new Map<string, MeasuredVm>()
   for (const vm of await measured([...new Set(targets.map(({ vmExtId }) => vmExtId))])) vms.set(vm.extId, vm)
   const healthyTargets = healthyOfNics(world)
+  const passing = await passingShares(flows, balancerFacts(world).balancers.get(sessionExtId), times)
   const found: TargetTraffic[] = []
   for (const target of targets) {
     // Long spans have thousands of readings for each target, so the event loop gets a turn.
@@ -41,7 +45,10 @@ export async function readBalancer(
     if (vm === undefined) continue
     const periods = healthyPeriods(target, check, world.clock.now())
     const key = keyOf(`${world.seed}/balancer/${sessionExtId}/${target.nicExtId}/${target.port}`)
-    const shares = times.map((time) => healthyShare(periods, time) / rivals(healthyTargets.get(target.nicExtId), time))
+    const shares = times.map(
+      (time, index) =>
+        (healthyShare(periods, time) * passing[index]!) / rivals(healthyTargets.get(target.nicExtId), time),
+    )
     const readings = periods.length === 0 ? [] : await read({ ...vm, disks: [] }, times)
     const traffic = times.map((time, index) => trafficOf(vm, readings[index], shares[index]!, { key, time }))
     const before = found.find((each) => each.nicExtId === target.nicExtId)
@@ -50,6 +57,28 @@ export async function readBalancer(
       found[found.indexOf(before)] = { ...before, readings: before.readings.map((one, at) => sum(one, traffic[at]!)) }
   }
   return found
+}
+
+/** Share of the NICs of the VPC that reach the virtual IP at each time, over its ports: policies decide as in a trace. */
+async function passingShares(
+  flows: Pick<Flows, 'prepare' | 'tableAt'>,
+  balancer: BalancerFact | undefined,
+  times: readonly number[],
+): Promise<readonly number[]> {
+  const address = parseHost(balancer?.address ?? '')
+  if (balancer === undefined || address === undefined) return times.map(() => 1)
+  const { portRanges, vpcExtId } = balancer
+  const protocol = balancer.protocol === 'UDP' ? 'UDP' : 'TCP'
+  const shares: number[] = []
+  for (const time of times) {
+    await flows.prepare(vpcExtId, time)
+    const table = flows.tableAt(vpcExtId, time)
+    const ofPorts = portRanges.map(
+      ({ startPort: port }) => table?.connectedShare({ address, port, isExternal: false }, protocol) ?? 1,
+    )
+    shares.push(ofPorts.reduce((total, share) => total + share, 0) / Math.max(1, ofPorts.length))
+  }
+  return shares
 }
 
 /** By NIC: the periods of every target on it, of all balancers, because they share its traffic. */

@@ -1,9 +1,11 @@
 /** Part of the traffic of the local VMs goes to the other site. Source: behaviour networking.md 1.12, 3.3. */
 import { type MeasuredMember, readingSeconds, type StretchReading, type Telemetry } from '../telemetry.ts'
+import type { Flows } from './flows/flows.ts'
 import { keyOf, noise } from './noise.ts'
+import { subnetAt } from './reachability/ports.ts'
+import { surroundingsOf } from './router-surroundings.ts'
 import { passingShare } from './stretch-path.ts'
 import { roundTripMillis, stretchFacts } from './stretches.ts'
-import type { SimulatedWorld } from './world.ts'
 
 const stretchedShare = 0.2
 const draws = { received: 1, transmitted: 2 }
@@ -11,15 +13,17 @@ const draws = { received: 1, transmitted: 2 }
 const spread = 0.3
 
 export async function readStretch(
-  world: SimulatedWorld,
+  flows: Pick<Flows, 'prepare' | 'tableAt' | 'world'>,
   read: Telemetry['read'],
   stretchExtId: string,
   members: readonly MeasuredMember[],
   times: readonly number[],
 ): Promise<readonly StretchReading[]> {
+  const { world } = flows
   const { stretches, paths } = stretchFacts(world)
   const [fact, path = { passing: [] }] = [stretches.get(stretchExtId), paths.get(stretchExtId)]
-  const shares = times.map((time) => passingShare(path, time, 1000 * readingSeconds))
+  const permitted = await permittedShares(flows, fact?.subnetExtId, times)
+  const shares = times.map((time, index) => passingShare(path, time, 1000 * readingSeconds) * permitted[index]!)
   const bytes = times.map(() => ({ received: 0, transmitted: 0 }))
   for (const { vm, nics } of fact === undefined ? [] : members) {
     // Long spans have thousands of readings for each VM, so the event loop gets a turn.
@@ -47,4 +51,25 @@ export async function readStretch(
       throughputTxKbps: tenthKbps(transmitted, draws.transmitted),
     }
   })
+}
+
+/** Share of the NICs of the subnet that policies let talk with a guest of the other site, at each time. */
+async function permittedShares(
+  flows: Pick<Flows, 'prepare' | 'tableAt' | 'world'>,
+  subnetExtId: string | undefined,
+  times: readonly number[],
+): Promise<readonly number[]> {
+  const vpcExtId = subnetExtId && subnetAt(flows.world, subnetExtId)?.vpcExtId
+  // A VLAN has no policies.
+  if (!vpcExtId) return times.map(() => 1)
+  const own = surroundingsOf(flows.world, vpcExtId).prefixes.find((each) => each.subnetExtId === subnetExtId)
+  if (own === undefined) return times.map(() => 1)
+  const { prefix } = own
+  const guest = { address: { family: prefix.family, value: prefix.last - 1n }, port: 443, isExternal: false }
+  const shares: number[] = []
+  for (const time of times) {
+    await flows.prepare(vpcExtId, time)
+    shares.push(flows.tableAt(vpcExtId, time)?.connectedShare(guest, 'TCP', subnetExtId) ?? 1)
+  }
+  return shares
 }

@@ -38,7 +38,10 @@ const hour = 3600
 const bootSeconds = 45
 const memorySeconds = 4 * hour
 
-export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostBy'>): Telemetry {
+export function createTelemetry(
+  world: SimulatedWorld,
+  flows: Pick<Flows, 'lostBy' | 'prepare' | 'tableAt' | 'world'>,
+): Telemetry {
   const slowness = slownessFacts(world)
   const downtimes = downtimeFacts(world)
   const slowdownAt = (hostExtId: string, time: number): number => slowdownIn(slowness.get(hostExtId), time)
@@ -67,8 +70,8 @@ export function createTelemetry(world: SimulatedWorld, flows: Pick<Flows, 'lostB
   return {
     read,
     readBlockDisk: createBlockReadings(world, slowdownAt),
-    readBalancer: (sessionExtId, measured, times) => readBalancer(world, read, { sessionExtId, measured, times }),
-    readStretch: (stretchExtId, members, times) => readStretch(world, read, stretchExtId, members, times),
+    readBalancer: (sessionExtId, measured, times) => readBalancer(flows, read, { sessionExtId, measured, times }),
+    readStretch: (stretchExtId, members, times) => readStretch(flows, read, stretchExtId, members, times),
     readDrives: async (hostExtId, times) => readDrives(world, hostExtId, times),
     async readHost(hostExtId, times) {
       const key = keyOf(`${world.seed}/telemetry/host/${hostExtId}`)

@@ -222,7 +222,7 @@ test('statistics follow the VMs of the subnet, are 0 while the tunnel is down, a
   assert.equal((await measured(path, cut, app.clock.now())).status, 404)
 })
 
-test('while a policy denies everything nothing crosses a stretch, as traces through it say', async () => {
+test('nothing crosses a stretch while policies deny it, in either direction, as traces through it say', async () => {
   const path = await made(app, stretches, stretchBody('denied'))
   await seconds(30)
   const body = { source: { vm: 'web-01' }, destination: { address: '192.168.10.200' }, destinationPort: 443 }
@@ -235,13 +235,23 @@ test('while a policy denies everything nothing crosses a stretch, as traces thro
   }
   assert.deepEqual(await crossing(), ['DELIVERED', true, true])
   const any = { addressType: 'ANY' }
-  const policyMatch = { source: any, destination: any, protocolType: 'ANY' }
-  const deny = await made(app, routingPolicies, {
-    ...{ name: 'nothing-passes', priority: 900, vpcExtId: seedId('vpc/prod') },
-    policies: [{ policyMatch, policyAction: { actionType: 'DENY' } }],
-  })
-  assert.deepEqual(await crossing(), ['DROPPED', false, false])
-  await removed(app, deny)
+  const site = {
+    addressType: 'SUBNET',
+    subnetPrefix: { ipv4: { ip: { value: '192.168.10.128', prefixLength: 32 }, prefixLength: 25 } },
+  }
+  for (const [source, destination, outcome] of [
+    [any, any, 'DROPPED'],
+    [any, site, 'DROPPED'],
+    // A trace follows one packet; the answers to it are denied.
+    [site, any, 'DELIVERED'],
+  ]) {
+    const deny = await made(app, routingPolicies, {
+      ...{ name: 'nothing-passes', priority: 900, vpcExtId: seedId('vpc/prod') },
+      policies: [{ policyMatch: { source, destination, protocolType: 'ANY' }, policyAction: { actionType: 'DENY' } }],
+    })
+    assert.deepEqual(await crossing(), [outcome, false, false])
+    await removed(app, deny)
+  }
   await removed(app, path)
 })
 

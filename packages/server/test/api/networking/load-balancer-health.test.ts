@@ -215,25 +215,53 @@ test('statistics: a target has no more traffic than its VM, and none while it is
   await removed(app, path)
 })
 
-test('statistics: while a policy denies everything no listener has traffic, as traces to it say', async () => {
-  const body = { source: { vm: 'db-01' }, destination: { address: '192.168.10.5' }, destinationPort: 443 }
-  const outcome = async (): Promise<string> =>
-    (await app.call('POST', '/control/v1/worlds/default/network/$actions/trace', { body })).data.outcome
+test('statistics: a listener has no more traffic than policies let pass, as traces to it say', async () => {
+  const outcome = async (vm: string): Promise<string> => {
+    const body = { source: { vm }, destination: { address: '192.168.10.5' }, destinationPort: 443 }
+    return (await app.call('POST', '/control/v1/worlds/default/network/$actions/trace', { body })).data.outcome
+  }
   const bytesOf30Seconds = async (): Promise<number> => {
     await app.clock.advance(60_000 - (app.clock.now() % 30_000))
     const now = app.clock.now()
     return sumOf((await statsOf(demoBalancer, now - 1000, now)).data.listenerStats[0].numBytes)
   }
-  assert.deepEqual([await outcome(), (await bytesOf30Seconds()) > 0], ['DELIVERED', true])
   const any = { addressType: 'ANY' }
-  const policyMatch = { source: any, destination: any, protocolType: 'ANY' }
-  const deny = await made(app, routingPolicies, {
-    ...{ name: 'nothing-passes', priority: 900, vpcExtId: seedId('vpc/prod') },
-    policies: [{ policyMatch, policyAction: { actionType: 'DENY' } }],
+  const at = (value: string, prefixLength: number): object => ({
+    addressType: 'SUBNET',
+    subnetPrefix: { ipv4: { ip: { value, prefixLength: 32 }, prefixLength } },
   })
-  assert.deepEqual([await outcome(), await bytesOf30Seconds()], ['DROPPED', 0])
-  await removed(app, deny)
-  assert.deepEqual([await outcome(), (await bytesOf30Seconds()) > 0], ['DELIVERED', true])
+  const denied = (policyMatch: object): Promise<string> =>
+    made(app, routingPolicies, {
+      ...{ name: 'denied', priority: 900, vpcExtId: seedId('vpc/prod') },
+      policies: [{ policyMatch, policyAction: { actionType: 'DENY' } }],
+    })
+  const tcp = (port: number): object => ({
+    protocolType: 'TCP',
+    protocolParameters: {
+      $objectType: 'networking.v4.config.LayerFourProtocolObject',
+      destinationPortRanges: [{ startPort: port, endPort: port }],
+    },
+  })
+  assert.deepEqual([await outcome('db-01'), (await bytesOf30Seconds()) > 0], ['DELIVERED', true])
+  for (const policyMatch of [
+    { source: any, destination: any, protocolType: 'ANY' },
+    { source: any, destination: any, ...tcp(443) },
+    { source: any, destination: at('192.168.10.5', 32), protocolType: 'ANY' },
+  ]) {
+    const deny = await denied(policyMatch)
+    assert.deepEqual([await outcome('db-01'), await bytesOf30Seconds()], ['DROPPED', 0], JSON.stringify(policyMatch))
+    await removed(app, deny)
+  }
+  const otherPort = await denied({ source: any, destination: any, ...tcp(8443) })
+  assert.deepEqual([await outcome('db-01'), (await bytesOf30Seconds()) > 0], ['DELIVERED', true])
+  await removed(app, otherPort)
+  const oneSource = await denied({ source: at('192.168.20.0', 24), destination: any, ...tcp(443) })
+  assert.deepEqual([await outcome('db-01'), await outcome('web-02')], ['DROPPED', 'DELIVERED'])
+  const now = app.clock.now() + 60_000 - (app.clock.now() % 30_000)
+  const some = await bytesOf30Seconds()
+  await removed(app, oneSource)
+  assert.equal(app.clock.now(), now)
+  assert.ok(some > 0 && some < (await bytesOf30Seconds()), `${some} bytes`)
 })
 
 test('statistics: a removed target keeps its history, and a deleted session is 404', async () => {

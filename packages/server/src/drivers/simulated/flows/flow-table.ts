@@ -3,7 +3,7 @@
  * what its guest draws: a part of it between NICs that are neighbours in a ring, the rest to and from the internet. Rates
  * are whole bytes a second, so sums are exact; packets are rounded up for each flow. Source: behaviour networking.md 3.1, 3.3.
  */
-import { type Address, isInRange, parseHost, parsePrefix } from '../../../core/ip-address.ts'
+import { type Address, formatAddress, isInRange, parseHost, parsePrefix } from '../../../core/ip-address.ts'
 import { type Packet, type PacketEnd, policyDecider } from '../../policy-match.ts'
 import type { FloatingIpProgram, PolicyProgram } from '../../virtual-routing.ts'
 import { guestKey, networkAt, type Profile, profileName, profileOf } from '../guest-load.ts'
@@ -99,10 +99,14 @@ export class FlowTable {
   readonly #indexes: ReadonlyMap<string, number>
   readonly #drawn: readonly Drawn[]
   readonly #isWhole: (boolean | undefined)[] = []
+  readonly #decide: ReturnType<typeof policyDecider>
+  /** By server. */
+  readonly #connectedShares = new Map<string, number>()
 
-  private constructor(members: readonly Member[], edges: readonly Edge[]) {
+  private constructor(members: readonly Member[], edges: readonly Edge[], decide: ReturnType<typeof policyDecider>) {
     this.#members = members
     this.#edges = edges
+    this.#decide = decide
     const edgesOf = this.#members.map((): number[] => [])
     for (const [index, { from, to }] of this.#edges.entries()) {
       edgesOf[from]!.push(index)
@@ -130,7 +134,7 @@ export class FlowTable {
       edges.push(flows.edgeOf(members, from, (from + 1) % count))
       yield
     }
-    return new FlowTable(members, edges)
+    return new FlowTable(members, edges, flows.decide)
   }
 
   /** Every flow of the 30 s before `second`. */
@@ -158,6 +162,27 @@ export class FlowTable {
     if (member === undefined) return true
     this.#isWhole[member] ??= this.#isReached(member)
     return this.#isWhole[member]
+  }
+
+  /**
+   * Share of the NICs, or of those on one subnet, whose connections to `server` the policies let pass in both directions.
+   * 1 if there are none.
+   */
+  connectedShare(server: PacketEnd, protocol: Packet['protocol'], subnetExtId?: string): number {
+    const key = [formatAddress(server.address), server.port, protocol, subnetExtId].join(' ')
+    const cached = this.#connectedShares.get(key)
+    if (cached !== undefined) return cached
+    const clients = this.#members.filter(({ nic }) => subnetExtId === undefined || nic.subnetExtId === subnetExtId)
+    const connected = clients.filter(({ end }) => {
+      const client = { ...end, port: clientPorts[0] }
+      return [
+        { source: client, destination: server, protocol },
+        { source: server, destination: client, protocol },
+      ].every((packet) => this.#decide(packet).passes)
+    })
+    const share = clients.length === 0 ? 1 : connected.length / clients.length
+    this.#connectedShares.set(key, share)
+    return share
   }
 
   /** Bytes a second that were sent to the NIC and did not arrive. */
@@ -252,12 +277,12 @@ type Through = Pick<Flow, 'connectionExtId' | 'externalSubnetExtId'>
 
 class FlowMaker {
   readonly #facts: FlowFacts
-  readonly #decide: ReturnType<typeof policyDecider>
+  readonly decide: ReturnType<typeof policyDecider>
 
   constructor(facts: FlowFacts) {
     this.#facts = facts
     const addresses = new Set(facts.nics.flatMap(({ address }) => address ?? []))
-    this.#decide = policyDecider(facts.policies, (address) => addresses.has(address))
+    this.decide = policyDecider(facts.policies, (address) => addresses.has(address))
   }
 
   memberOf(nicExtId: string, nic: ObservedNic): Member {
@@ -359,7 +384,7 @@ class FlowMaker {
   }
 
   #decisionFor(packet: Packet): Decision {
-    const { policy, passes, ...decided } = this.#decide(packet)
+    const { policy, passes, ...decided } = this.decide(packet)
     return { ...(policy && { policyExtId: policy.extId }), ...decided, arrives: passes }
   }
 }
