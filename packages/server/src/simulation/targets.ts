@@ -52,6 +52,7 @@ export async function findNamed(
   resource: AnyResource & { readonly title: string },
   named: Pick<Wanted, 'attributePath' | 'text'>,
 ): Promise<Found> {
+  // Kinds that events name have a name.
   return only(await rowsOf(resource, 'name' as never)(ctx, named.text), { kind: resource.title, ...named })
 }
 

@@ -18,6 +18,7 @@ export const taskResponse = implement(
       if (result.taskResponseType !== wanted)
         throw invalid('taskResponseType', `expected ${result.taskResponseType}, which the task found; found ${wanted}`)
       const { taskResponseType, response } = result
+      // The task stored the response in the shape that its type names.
       return { extId: task.extId, taskResponseType, response } as never
     },
   },

@@ -139,9 +139,9 @@ async function settled(store: Transaction, clusterExtId: string): Promise<void> 
   if (cluster === undefined) return
   await store.touch(Cluster, clusterExtId)
   const registration = await registrationOf(store, clusterExtId)
-  if (registration === undefined) return
-  const details = detailsOf(cluster, await hostsOf(store, clusterExtId))
+  if (registration?.remoteClusterDetails === undefined) return
+  const { nodeIpAddresses } = detailsOf(cluster, await hostsOf(store, clusterExtId))
   await store.observe(Registration, registration.extId, {
-    remoteClusterDetails: { ...registration.remoteClusterDetails, nodeIpAddresses: details.nodeIpAddresses } as never,
+    remoteClusterDetails: { ...registration.remoteClusterDetails, nodeIpAddresses },
   })
 }
