@@ -114,6 +114,8 @@ const startingSteps = ({ chosen, iso, started }: Start): readonly Step<OfVm>[] =
       // The hypervisor itself pauses the VM again while its storage stalls or is full.
       if (vm?.powerState === 'PAUSED') return
       await ctx.drivers.hypervisor.stopVm(vmExtId)
+      // The row says OFF already.
+      await ctx.drivers.hypervisor.acknowledge(vmExtId)
       if (vm === undefined || isoOf(vm) === undefined) return
       await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, { ...vm, ...withoutIso(vm) }))
       await deleteIso(ctx, vm)
