@@ -122,6 +122,33 @@ test('a floating IP gets the lowest free address of the pools, which counts as a
   assert.equal((await read(await aFloatingIp())).floatingIpValue, floatingIpValue)
 })
 
+test('1,000 parallel floating IPs get 1,000 different addresses beside as many parallel reservations', async () => {
+  const own = await startApp({ logLevel: 'silent' })
+  try {
+    const ranges = { ipv4: '10.77.0.0/16', pools: [['10.77.0.2', '10.77.7.209']] } as const
+    const subnet = await aSubnet(own, ranges, { isExternal: true, isNatEnabled: true })
+    const one = { reserveType: 'IP_ADDRESS_COUNT', count: 1 }
+    const body = { name: 'parallel', externalSubnetReference: idOf(subnet) }
+    const started = await Promise.all(
+      Array.from({ length: 1000 }, async () => {
+        const [created] = await Promise.all([own.call('POST', floatingIps, { body }), reserve(own, subnet, one)])
+        return created
+      }),
+    )
+    for (const each of started) assert.equal((await own.task(each)).status, 'SUCCEEDED')
+    const found: string[] = []
+    for (let page = 0; page < 10; page++) {
+      const path = `${floatingIps}?$filter=name eq 'parallel'&$limit=100&$page=${page}`
+      found.push(...(await own.call('GET', path)).data.map(({ floatingIpValue }: any) => floatingIpValue))
+    }
+    assert.equal(new Set(found).size, 1000)
+    const { numAssignedIPs, numFreeIPs } = await usageOf(own, subnet)
+    assert.deepEqual([numAssignedIPs, numFreeIPs], [1000, 0])
+  } finally {
+    await own.close()
+  }
+})
+
 test('a floating IP may request an address outside the pools, and its address and external subnet cannot change later', async () => {
   const path = await aFloatingIp({ floatingIp: ip('10.44.3.205') })
   assert.equal((await read(path)).floatingIpValue, '10.44.3.205')
