@@ -38,10 +38,12 @@ export interface DeviceTerms extends TunnelProposal {
     readonly peer: number
     readonly hasPassword: boolean
     readonly interior: readonly InteriorNeighbor[]
+    /** Name of a filter that lets no route pass. Absent: every interior neighbor is sent routes. */
+    readonly emptyFilter?: string
   }
 }
 
-/** An iBGP peer of the device. Others than those with `redistributesRoutes` are sent no routes. */
+/** An iBGP peer of the device. The device sends routes only to peers with `redistributesRoutes`. */
 export interface InteriorNeighbor {
   readonly address: string
   readonly hasPassword: boolean
@@ -60,27 +62,28 @@ export function termsFor(connection: ConnectionEntity, ends: Ends): DeviceTerms 
   const { deadPeerDetection, isInitiator, proposal } = securityOf(connection, keyPlaceholder)
   const { ebgpConfig: here, peerIgpConfig } = remoteVpnOf(ends.remote) ?? {}
   const [own, peer] = [here?.asn, localVpnOf(ends.local)?.ebgpConfig?.asn]
-  const isRouted = own !== undefined && peer !== undefined
+  const name = `vpn-${connection.extId.slice(0, 8)}`
+  const interior = (peerIgpConfig?.ibgpConfigList ?? []).map(({ password, peerIp, shouldRedistributeRoutes }) => ({
+    address: textOf(peerIp) as string,
+    hasPassword: password !== undefined,
+    redistributesRoutes: shouldRedistributeRoutes === true,
+  }))
+  const needsEmptyFilter = interior.some(({ redistributesRoutes }) => !redistributesRoutes)
   return {
     ...proposal,
-    name: `vpn-${connection.extId.slice(0, 8)}`,
+    name,
     title: connection.name,
     own: { ...remote, identity: identityOf(proposal.remoteId ?? remote.address) },
     peer: { ...local, identity: identityOf(proposal.localId ?? local.address) },
     isInitiator: !isInitiator,
     deadPeerDetection,
-    ...(isRouted && {
-      bgp: {
-        own,
-        peer,
-        hasPassword: here?.password !== undefined,
-        interior: (peerIgpConfig?.ibgpConfigList ?? []).map(({ password, peerIp, shouldRedistributeRoutes }) => ({
-          address: textOf(peerIp) as string,
-          hasPassword: password !== undefined,
-          redistributesRoutes: shouldRedistributeRoutes === true,
-        })),
-      },
-    }),
+    ...(own !== undefined &&
+      peer !== undefined && {
+        bgp: {
+          ...{ own, peer, interior, hasPassword: here?.password !== undefined },
+          ...(needsEmptyFilter && { emptyFilter: `${name}-none` }),
+        },
+      }),
   }
 }
 
@@ -93,11 +96,6 @@ function identityOf(text: string): Identity {
 /** Probes without an answer before the peer counts as dead. */
 export const retriesOf = ({ deadPeerDetection: { intervalSeconds, timeoutSeconds } }: DeviceTerms): number =>
   Math.max(1, Math.round(timeoutSeconds / intervalSeconds))
-
-/** Of the filter that lets no routes pass, for the neighbors that are sent none. */
-export const emptyFilterOf = ({ name }: Pick<DeviceTerms, 'name'>): string => `${name}-none`
-export const needsEmptyFilter = ({ bgp }: Pick<DeviceTerms, 'bgp'>): boolean =>
-  bgp?.interior.some(({ redistributesRoutes }) => !redistributesRoutes) === true
 
 /** Whether the tunnel itself runs over IPv6; its interfaces have IPv4 addresses. */
 export const isOverIpv6 = ({ own }: DeviceTerms): boolean => own.address.includes(':')

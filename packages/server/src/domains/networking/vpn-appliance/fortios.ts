@@ -1,13 +1,11 @@
 import {
   type Device,
   type DeviceTerms,
-  emptyFilterOf,
   type Identity,
   interiorPasswordPlaceholder,
   isCounterMode,
   isOverIpv6,
   keyPlaceholder,
-  needsEmptyFilter,
   passwordPlaceholder,
   retriesOf,
   within,
@@ -89,14 +87,13 @@ function secondPhase({ diffieHellmanGroup, ipsec, isInitiator, name }: DeviceTer
   ]
 }
 
-function bgpLines(terms: DeviceTerms): readonly string[] {
-  const { bgp, peer } = terms
+function bgpLines({ bgp, peer }: DeviceTerms): readonly string[] {
   if (bgp === undefined) return []
-  const filter = emptyFilterOf(terms)
+  const filter = bgp.emptyFilter
   const nothing = configured('rule', '1', ['set action deny', 'set prefix any'])
   const neighbor = [`set remote-as ${bgp.peer}`, ...(bgp.hasPassword ? [`set password ${passwordPlaceholder}`] : [])]
   return [
-    ...(needsEmptyFilter(terms) ? configured('router prefix-list', filter, nothing) : []),
+    ...(filter === undefined ? [] : configured('router prefix-list', filter, nothing)),
     ...block('config router bgp', 'end', [
       `set as ${bgp.own}`,
       ...configured('neighbor', peer.interfaceAddress, neighbor),

@@ -1,17 +1,5 @@
-import {
-  type Device,
-  type DeviceTerms,
-  emptyFilterOf,
-  type Identity,
-  interiorPasswordPlaceholder,
-  isCounterMode,
-  isOverIpv6,
-  keyPlaceholder,
-  needsEmptyFilter,
-  passwordPlaceholder,
-  retriesOf,
-  within,
-} from './device.ts'
+import { type Device, type Identity, isCounterMode, isOverIpv6, keyPlaceholder, retriesOf, within } from './device.ts'
+import { routerBgpLines } from './router-bgp.ts'
 
 const ikeCiphers: Readonly<Record<string, string>> = {
   AES128: 'aes-cbc-128',
@@ -78,31 +66,8 @@ export const iosXe: Device = {
       ` tunnel mode ipsec ${isOverIpv6(terms) ? 'ipv6 v4-overlay' : 'ipv4'}`,
       ` tunnel destination ${peer.address}`,
       ` tunnel protection ipsec profile ${name}`,
-      ...bgpLines(terms),
+      ...routerBgpLines(terms, { addressFamily: 'ipv4' }),
       'end',
     ]
   },
-}
-
-function bgpLines(terms: DeviceTerms): readonly string[] {
-  const { bgp, peer } = terms
-  if (bgp === undefined) return []
-  const filter = emptyFilterOf(terms)
-  return [
-    ...(needsEmptyFilter(terms) ? [`ip prefix-list ${filter} seq 5 deny 0.0.0.0/0 le 32`] : []),
-    `router bgp ${bgp.own}`,
-    ` neighbor ${peer.interfaceAddress} remote-as ${bgp.peer}`,
-    ...(bgp.hasPassword ? [` neighbor ${peer.interfaceAddress} password ${passwordPlaceholder}`] : []),
-    ...bgp.interior.flatMap(({ address, hasPassword }) => [
-      ` neighbor ${address} remote-as ${bgp.own}`,
-      ...(hasPassword ? [` neighbor ${address} password ${interiorPasswordPlaceholder}`] : []),
-    ]),
-    ' address-family ipv4',
-    `  neighbor ${peer.interfaceAddress} activate`,
-    ...bgp.interior.flatMap(({ address, redistributesRoutes }) => [
-      `  neighbor ${address} activate`,
-      `  neighbor ${address} ${redistributesRoutes ? 'next-hop-self' : `prefix-list ${filter} out`}`,
-    ]),
-    ' exit-address-family',
-  ]
 }

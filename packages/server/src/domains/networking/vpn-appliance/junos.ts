@@ -1,13 +1,10 @@
 import {
   type Device,
   type DeviceTerms,
-  emptyFilterOf,
   type Identity,
-  type InteriorNeighbor,
   interiorPasswordPlaceholder,
   isCounterMode,
   keyPlaceholder,
-  needsEmptyFilter,
   passwordPlaceholder,
   retriesOf,
   within,
@@ -96,17 +93,20 @@ function bgpLines(terms: DeviceTerms): readonly string[] {
     `set protocols bgp group ${name} type external`,
     `set protocols bgp group ${name} neighbor ${peer.interfaceAddress} peer-as ${bgp.peer}`,
     ...(bgp.hasPassword ? [`set protocols bgp group ${name} authentication-key "${passwordPlaceholder}"`] : []),
-    ...(bgp.interior.length > 0 ? interiorLines(terms, bgp.interior) : []),
+    ...(bgp.interior.length > 0 ? interiorLines(name, bgp) : []),
   ]
 }
 
-function interiorLines(terms: DeviceTerms, interior: readonly InteriorNeighbor[]): readonly string[] {
-  const [inside, nothing] = [`${terms.name}-inside`, emptyFilterOf(terms)]
+function interiorLines(
+  name: string,
+  { interior, emptyFilter: nothing }: NonNullable<DeviceTerms['bgp']>,
+): readonly string[] {
+  const inside = `${name}-inside`
   const routes = `set policy-options policy-statement ${inside} term bgp`
   const isAnySent = interior.some(({ redistributesRoutes }) => redistributesRoutes)
   return [
     ...(isAnySent ? [`${routes} from protocol bgp`, `${routes} then next-hop self`, `${routes} then accept`] : []),
-    ...(needsEmptyFilter(terms) ? [`set policy-options policy-statement ${nothing} then reject`] : []),
+    ...(nothing === undefined ? [] : [`set policy-options policy-statement ${nothing} then reject`]),
     'set security zones security-zone trust host-inbound-traffic protocols bgp',
     `set protocols bgp group ${inside} type internal`,
     ...interior.flatMap(({ address, hasPassword, redistributesRoutes }) => {

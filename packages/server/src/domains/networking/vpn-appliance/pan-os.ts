@@ -1,13 +1,11 @@
 import {
   type Device,
   type DeviceTerms,
-  emptyFilterOf,
   type Identity,
   type InteriorNeighbor,
   interiorPasswordPlaceholder,
   isCounterMode,
   keyPlaceholder,
-  needsEmptyFilter,
   passwordPlaceholder,
   within,
 } from './device.ts'
@@ -74,8 +72,7 @@ export const panOs: Device = {
   },
 }
 
-function bgpLines(terms: DeviceTerms): readonly string[] {
-  const { bgp, name, own, peer } = terms
+function bgpLines({ bgp, name, own, peer }: DeviceTerms): readonly string[] {
   if (bgp === undefined) return []
   const neighbor = `${bgpOfRouter} peer-group ${name} peer ${name}`
   return [
@@ -89,20 +86,20 @@ function bgpLines(terms: DeviceTerms): readonly string[] {
     `${neighbor} peer-address ip ${peer.interfaceAddress}`,
     ...(bgp.hasPassword ? authenticated(neighbor, name, passwordPlaceholder) : []),
     `${neighbor} enable yes`,
-    ...bgp.interior.flatMap((each, index) => interiorLines(terms, bgp.own, each, index)),
-    ...(needsEmptyFilter(terms) ? filterLines(emptyFilterOf(terms)) : []),
+    ...bgp.interior.flatMap((each, index) => interiorLines(name, bgp, each, index)),
+    ...(bgp.emptyFilter === undefined ? [] : filterLines(bgp.emptyFilter)),
   ]
 }
 
-/** Export rules name groups, so that the neighbors that are sent no routes have a group of their own. */
+/** An export rule applies to groups, so neighbors that get no routes have a group of their own. */
 function interiorLines(
-  terms: DeviceTerms,
-  asn: number,
+  name: string,
+  { own: asn, emptyFilter }: NonNullable<DeviceTerms['bgp']>,
   { address, hasPassword, redistributesRoutes }: InteriorNeighbor,
   index: number,
 ): readonly string[] {
-  const group = redistributesRoutes ? `${terms.name}-inside` : emptyFilterOf(terms)
-  const peer = `${terms.name}-${index + 1}`
+  const group = redistributesRoutes ? `${name}-inside` : emptyFilter
+  const peer = `${name}-${index + 1}`
   const neighbor = `${bgpOfRouter} peer-group ${group} peer ${peer}`
   return [
     `${bgpOfRouter} peer-group ${group} type ibgp export-nexthop use-self`,

@@ -1,14 +1,6 @@
 import type { TunnelAlgorithms } from '../../../drivers/vpn-tunnels.ts'
-import {
-  type Device,
-  type DeviceTerms,
-  emptyFilterOf,
-  interiorPasswordPlaceholder,
-  isCounterMode,
-  keyPlaceholder,
-  needsEmptyFilter,
-  passwordPlaceholder,
-} from './device.ts'
+import { type Device, type DeviceTerms, isCounterMode, keyPlaceholder } from './device.ts'
+import { routerBgpLines } from './router-bgp.ts'
 
 const ciphers: Readonly<Record<string, string>> = {
   AES128: 'aes128',
@@ -86,28 +78,9 @@ function connectionLines({ deadPeerDetection, diffieHellmanGroup, ike, ipsec, is
 }
 
 function routingLines(terms: DeviceTerms): readonly string[] {
-  const { bgp, peer } = terms
-  if (bgp === undefined) return []
-  const filter = emptyFilterOf(terms)
-  return [
-    '',
-    '# The BGP session, in /etc/frr/frr.conf:',
-    ...(needsEmptyFilter(terms) ? [`# ip prefix-list ${filter} seq 5 deny 0.0.0.0/0 le 32`] : []),
-    `# router bgp ${bgp.own}`,
-    // Without it, FRR 7.5 and later exchange no routes with an eBGP neighbor that has no route maps.
-    '#  no bgp ebgp-requires-policy',
-    `#  neighbor ${peer.interfaceAddress} remote-as ${bgp.peer}`,
-    ...(bgp.hasPassword ? [`#  neighbor ${peer.interfaceAddress} password ${passwordPlaceholder}`] : []),
-    ...bgp.interior.flatMap(({ address, hasPassword }) => [
-      `#  neighbor ${address} remote-as ${bgp.own}`,
-      ...(hasPassword ? [`#  neighbor ${address} password ${interiorPasswordPlaceholder}`] : []),
-    ]),
-    '#  address-family ipv4 unicast',
-    `#   neighbor ${peer.interfaceAddress} activate`,
-    ...bgp.interior.flatMap(({ address, redistributesRoutes }) => [
-      `#   neighbor ${address} activate`,
-      `#   neighbor ${address} ${redistributesRoutes ? 'next-hop-self' : `prefix-list ${filter} out`}`,
-    ]),
-    '#  exit-address-family',
-  ]
+  if (terms.bgp === undefined) return []
+  // FRR 7.5 and later exchange no routes with an eBGP neighbor that has no route maps.
+  const more = [' no bgp ebgp-requires-policy']
+  const lines = routerBgpLines(terms, { addressFamily: 'ipv4 unicast', more })
+  return ['', '# The BGP session, in /etc/frr/frr.conf:', ...lines.map((line) => `# ${line}`)]
 }

@@ -1,11 +1,9 @@
 import {
   type Device,
   type DeviceTerms,
-  emptyFilterOf,
   interiorPasswordPlaceholder,
   isCounterMode,
   keyPlaceholder,
-  needsEmptyFilter,
   passwordPlaceholder,
   within,
 } from './device.ts'
@@ -58,14 +56,13 @@ export const vyos: Device = {
   },
 }
 
-function bgpLines(terms: DeviceTerms): readonly string[] {
-  const { bgp, peer } = terms
+function bgpLines({ bgp, peer }: DeviceTerms): readonly string[] {
   if (bgp === undefined) return []
   const neighbor = `set protocols bgp neighbor ${peer.interfaceAddress}`
-  const filter = emptyFilterOf(terms)
+  const filter = bgp.emptyFilter
   const rule = `set policy prefix-list ${filter} rule 1`
   return [
-    ...(needsEmptyFilter(terms) ? [`${rule} action 'deny'`, `${rule} prefix '0.0.0.0/0'`, `${rule} le '32'`] : []),
+    ...(filter === undefined ? [] : [`${rule} action 'deny'`, `${rule} prefix '0.0.0.0/0'`, `${rule} le '32'`]),
     `set protocols bgp system-as '${bgp.own}'`,
     `${neighbor} remote-as '${bgp.peer}'`,
     ...(bgp.hasPassword ? [`${neighbor} password '${passwordPlaceholder}'`] : []),
