@@ -23,6 +23,7 @@ import {
 import { defineTask, implement, type WriteContext } from '../context.ts'
 import { limit, limitOf } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
+import { refusal } from './in-use.ts'
 import { invalidField } from './ip-config.ts'
 import { type RequestedAddresses, requestedAddresses } from './reserve-rules.ts'
 
@@ -168,14 +169,13 @@ async function reservations(
     requested.addresses.flatMap((address) => {
       const text = formatAddress(address)
       const lease = held.get(text)
-      if (lease === undefined) return [new ApiError('NETWORKING_CONFLICT', { fault: `${text} is not reserved.` })]
-      if (lease.isLeaving === true)
-        return [new ApiError('NETWORKING_CONFLICT', { fault: `${text} is being given back already.` })]
+      if (lease === undefined) return [refusal(`${text} is not reserved.`)]
+      if (lease.isLeaving === true) return [refusal(`${text} is being given back already.`)]
       if (lease.kind !== 'RESERVED') {
         return [new ApiError('IP_ADDRESS_UNAVAILABLE', { address: text, state: stateOf[lease.kind!] })]
       }
       if (context === undefined || lease.clientContext === context) return []
-      return [new ApiError('NETWORKING_CONFLICT', { fault: `${text} is reserved with another context.` })]
+      return [refusal(`${text} is reserved with another context.`)]
     }),
   )
   return leases

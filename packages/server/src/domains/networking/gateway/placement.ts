@@ -25,6 +25,7 @@ import { requireClusterReachable } from '../../registrations/reachability.ts'
 import { freeMemoryBytes } from '../../scheduling/scheduler.ts'
 import { refuseDuringCreationOrDeletion } from '../busy.ts'
 import type { VpcEntity } from '../gateway-nodes.ts'
+import { refusal } from '../in-use.ts'
 import { invalidField } from '../ip-config.ts'
 import { reachOf } from '../route-nexthop.ts'
 import { type GatewayBody, type GatewayEntity, type Local, localBgpOf, localOf, vpcOf } from './entity.ts'
@@ -107,8 +108,9 @@ async function refuseSecondBgp(ctx: WriteContext, vpc: VpcEntity, external: read
   if (other !== undefined)
     throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: 'BGP gateway', fields: 'VPC' })
   if (vpc.vpcType === 'TRANSIT' || !external.some(({ subnetType }) => subnetType === 'OVERLAY')) return
-  const fault = `The VPC ${vpc.name} is behind a transit VPC, whose BGP gateway speaks for it. Create the gateway in the transit VPC.`
-  throw new ApiError('NETWORKING_CONFLICT', { fault })
+  throw refusal(
+    `The VPC ${vpc.name} is behind a transit VPC, whose BGP gateway speaks for it. Create the gateway in the transit VPC.`,
+  )
 }
 
 const isNative = ({ config }: EntityOf<typeof Cluster>): boolean =>

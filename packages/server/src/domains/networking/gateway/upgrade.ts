@@ -1,11 +1,11 @@
 /** A failed upgrade boots the old image. Source: behaviour networking.md 1.9, 1.22. */
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { ApiError } from '../../../core/api-error.ts'
 import type { TaskStarted } from '../../../core/handlers.ts'
 import { defineTask, type StepContext, type WriteContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import { refuseWhileChanging } from '../busy.ts'
+import { refusal } from '../in-use.ts'
 import { invalidField } from '../ip-config.ts'
 import {
   applianceDiskId,
@@ -30,12 +30,9 @@ export async function upgrade(ctx: WriteContext<GatewayEntity>): Promise<TaskSta
   await requireClusterReachable(ctx, clusterOfGateway(gateway))
   refuseWhileChanging('Gateway', gateway)
   const { state, message } = await statusOf(ctx, gateway)
-  if (state !== 'UP')
-    throw new ApiError('NETWORKING_CONFLICT', {
-      fault: `The gateway ${name} is ${state}: ${message}. Retry when it is UP.`,
-    })
+  if (state !== 'UP') throw refusal(`The gateway ${name} is ${state}: ${message}. Retry when it is UP.`)
   if (installed.localeCompare(version, 'en', { numeric: true }) >= 0)
-    throw new ApiError('NETWORKING_CONFLICT', { fault: `The gateway ${name} is already at ${installed}.` })
+    throw refusal(`The gateway ${name} is already at ${installed}.`)
   const vpc = await ctx.store.get(Vpc, vpcOf(gateway) ?? '')
   const task = await ctx.startTask(
     upgradeGateway,
