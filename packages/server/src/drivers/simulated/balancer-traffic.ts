@@ -27,7 +27,7 @@ const packetsPerRequest = [8, 40] as const
 const draws = { packet: 1, request: 2 }
 
 export async function readBalancer(
-  flows: Pick<Flows, 'prepare' | 'tableAt' | 'world'>,
+  flows: Pick<Flows, 'connectedShares' | 'world'>,
   read: Telemetry['read'],
   { sessionExtId, measured, times }: Request,
 ): Promise<readonly TargetTraffic[]> {
@@ -61,7 +61,7 @@ export async function readBalancer(
 
 /** Share of the NICs of the VPC that reach the virtual IP at each time, over its ports: policies decide as in a trace. */
 async function passingShares(
-  flows: Pick<Flows, 'prepare' | 'tableAt'>,
+  flows: Pick<Flows, 'connectedShares'>,
   balancer: BalancerFact | undefined,
   times: readonly number[],
 ): Promise<readonly number[]> {
@@ -69,16 +69,12 @@ async function passingShares(
   if (balancer === undefined || address === undefined) return times.map(() => 1)
   const { portRanges, vpcExtId } = balancer
   const protocol = balancer.protocol === 'UDP' ? 'UDP' : 'TCP'
-  const shares: number[] = []
-  for (const time of times) {
-    await flows.prepare(vpcExtId, time)
-    const table = flows.tableAt(vpcExtId, time)
-    const ofPorts = portRanges.map(
-      ({ startPort: port }) => table?.connectedShare({ address, port, isExternal: false }, protocol) ?? 1,
-    )
-    shares.push(ofPorts.reduce((total, share) => total + share, 0) / Math.max(1, ofPorts.length))
-  }
-  return shares
+  const ofRanges = await Promise.all(
+    portRanges.map(({ startPort: port }) =>
+      flows.connectedShares(vpcExtId, times, { address, port, isExternal: false }, protocol),
+    ),
+  )
+  return times.map((_, index) => ofRanges.reduce((total, shares) => total + shares[index]!, 0) / ofRanges.length)
 }
 
 /** By NIC: the periods of every target on it, of all balancers, because they share its traffic. */

@@ -13,7 +13,7 @@ const draws = { received: 1, transmitted: 2 }
 const spread = 0.3
 
 export async function readStretch(
-  flows: Pick<Flows, 'prepare' | 'tableAt' | 'world'>,
+  flows: Pick<Flows, 'connectedShares' | 'world'>,
   read: Telemetry['read'],
   stretchExtId: string,
   members: readonly MeasuredMember[],
@@ -55,7 +55,7 @@ export async function readStretch(
 
 /** Share of the NICs of the subnet that policies let talk with a guest of the other site, at each time. */
 async function permittedShares(
-  flows: Pick<Flows, 'prepare' | 'tableAt' | 'world'>,
+  flows: Pick<Flows, 'connectedShares' | 'world'>,
   subnetExtId: string | undefined,
   times: readonly number[],
 ): Promise<readonly number[]> {
@@ -66,10 +66,5 @@ async function permittedShares(
   if (own === undefined) return times.map(() => 1)
   const { prefix } = own
   const guest = { address: { family: prefix.family, value: prefix.last - 1n }, port: 443, isExternal: false }
-  const shares: number[] = []
-  for (const time of times) {
-    await flows.prepare(vpcExtId, time)
-    shares.push(flows.tableAt(vpcExtId, time)?.connectedShare(guest, 'TCP', subnetExtId) ?? 1)
-  }
-  return shares
+  return flows.connectedShares(vpcExtId, times, guest, 'TCP', subnetExtId)
 }

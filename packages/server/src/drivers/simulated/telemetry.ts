@@ -40,7 +40,7 @@ const memorySeconds = 4 * hour
 
 export function createTelemetry(
   world: SimulatedWorld,
-  flows: Pick<Flows, 'lostBy' | 'prepare' | 'tableAt' | 'world'>,
+  flows: Pick<Flows, 'connectedShares' | 'lostBy' | 'world'>,
 ): Telemetry {
   const slowness = slownessFacts(world)
   const downtimes = downtimeFacts(world)

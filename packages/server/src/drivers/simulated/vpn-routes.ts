@@ -68,7 +68,7 @@ function learnedFromOtherPeers(world: SimulatedWorld, { connectionExtId, vpcExtI
   )
 }
 
-/** It would draw all traffic of the peer. */
+/** A peer that learned a default route would send all its traffic into the tunnel. */
 const isDefaultRoute = ({ length }: Prefix): boolean => length === 0
 
 export const tunnelsOf = (world: SimulatedWorld, vpcExtId: string): readonly TunnelFact[] =>

@@ -98,6 +98,20 @@ export class Flows {
     }
   }
 
+  /** At each time, in order: the share of the NICs whose connections to `server` pass, as `FlowTable` computes it. */
+  async connectedShares(
+    vpcExtId: string,
+    times: readonly number[],
+    ...connection: Parameters<FlowTable['connectedShare']>
+  ): Promise<readonly number[]> {
+    const shares: number[] = []
+    for (const time of times) {
+      await this.prepare(vpcExtId, time)
+      shares.push(this.tableAt(vpcExtId, time)?.connectedShare(...connection) ?? 1)
+    }
+    return shares
+  }
+
   /** In the 30 s before `time`. @param segmentExtId a VPC, or a NIC that is in none */
   tableAt(segmentExtId: string, time: number): FlowTable | undefined {
     const segment = this.#segment(segmentExtId)
