@@ -6,13 +6,13 @@ import type { Worlds } from '../worlds/worlds.ts'
 
 export class ClientAuthorities {
   readonly #worlds: Worlds
-  readonly #server: Pick<HttpServer, 'askForCertificates'>
+  readonly #server: Pick<HttpServer, 'requestCertificates'>
   readonly #log: pino.Logger
   readonly #isClosing: () => boolean
 
   constructor(
     worlds: Worlds,
-    server: Pick<HttpServer, 'askForCertificates'>,
+    server: Pick<HttpServer, 'requestCertificates'>,
     log: pino.Logger,
     isClosing: () => boolean,
   ) {
@@ -25,7 +25,7 @@ export class ClientAuthorities {
   /** Asks for the authorities of all worlds, because the world of a connection is not known yet. */
   async refresh(): Promise<void> {
     const authorities = await Promise.all([...this.#worlds.all()].map((world) => this.#authoritiesOf(world)))
-    this.#server.askForCertificates([...new Set(authorities.flat())])
+    this.#server.requestCertificates([...new Set(authorities.flat())])
   }
 
   /** A world that is broken or being closed must not hinder the others. */

@@ -74,7 +74,7 @@ export interface TunnelSpeaker {
   readonly password?: string
   /** CIDR texts of its site, which it advertises. */
   readonly sitePrefixes: readonly string[]
-  /** It advertises what it accepts from them, too. Absent: none. */
+  /** Routers inside its site; the speaker also advertises the routes that it accepts from them. Absent: the site has none. */
   readonly interiorRouters?: readonly InteriorRouter[]
   /** Whether it advertises routes that it learned elsewhere, too. */
   readonly redistributesRoutes: boolean

@@ -39,7 +39,7 @@ export interface HttpServer {
   /** Also closes its connections. */
   unlisten(port: number): void
   /** PEM, from the next connection on; none: clients are not asked for certificates. */
-  askForCertificates(authorities: readonly string[]): void
+  requestCertificates(authorities: readonly string[]): void
   /** The default certificate, from the next connection on. Needs TLS. */
   useCertificate(certificate: ServerCertificate): void
   /** PEM: the default certificate and its issuers, as a handshake shows them. Needs TLS. */
@@ -96,7 +96,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     },
     listenFor: (world, port) => ports.listenFor(world, port),
     unlisten: (port) => ports.unlisten(port),
-    askForCertificates: (authorities) => servers.requestCertificates(authorities),
+    requestCertificates: (authorities) => servers.requestCertificates(authorities),
     useCertificate: (certificate) => servers.useCertificate(certificate),
     shownCertificate: () => servers.shownCertificate(),
     close() {

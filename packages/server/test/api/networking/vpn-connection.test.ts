@@ -396,7 +396,7 @@ test('prefixes of the sites are exchanged as their gateways list them, without a
 })
 
 const texts = (list: any[]): string[] => list.map(({ ipv4 }) => `${ipv4.ip.value}/${ipv4.prefixLength}`)
-/** Of the blocks of simulated routers inside sites. */
+/** Simulated routers inside sites advertise prefixes of 10.160.0.0 to 10.199.255.255 only. */
 const isInterior = (text: string): boolean => /^10\.1[6-9]\d\./.test(text)
 const learnedBy = async (path: string): Promise<string[]> => texts((await read(path)).learnedPrefixes)
 const advertisedBy = async (path: string): Promise<string[]> => texts((await read(path)).advertisedPrefixes)
