@@ -4,6 +4,7 @@ import type { Standby } from './app/standby.ts'
 
 // Imports follow the version check: an older Node would fail at the first one that it does not support.
 await import('./boot/source-loader.ts')
+await import('./boot/tick-shape.ts')
 const { readConfig, InformationRequest } = await import('./config/config.ts')
 const { StartRefusal } = await import('./core/start-refusal.ts')
 
