@@ -25,6 +25,8 @@ export interface ClientCertificate {
 export interface Authenticator {
   /** @throws ApiError 401, or 429 after too many failures from one address */
   authenticate(credentials: Credentials): Promise<Caller>
+  /** The caller, if the credentials were verified a moment ago. undefined: `authenticate` decides. */
+  known?(credentials: Credentials): Caller | undefined
   forget(identity: string): void
   /** Also called when a group of the provider changed. */
   forgetProvider(extId: string): void

@@ -63,29 +63,47 @@ export interface ExchangeOptions {
   readonly misdirected?: ApiError
 }
 
-export async function exchange(
+/** @returns no promise if the pipeline answers without one */
+export function exchange(
   site: Site,
   received: ReceivedRequest,
   log: Log,
   { before, misdirected }: ExchangeOptions = {},
-): Promise<Exchanged> {
+): Exchanged | Promise<Exchanged> {
   const { api } = received
   const context = contextOf(site, received)
+  const refuse = (error: unknown): Exchanged => refusalOf(error, site, received, context, log)
   try {
     const early = before?.(context)
     if (early !== undefined) return { answer: early, cut: undefined }
-    const outcome = await site.dispatch(misdirected === undefined ? api : { ...api, misdirected })
-    const answer =
-      outcome.raw === undefined
-        ? site.envelopes.reply(outcome.reply, outcome.operation, context)
-        : { status: outcome.reply.status, headers: outcome.reply.headers ?? {} }
-    return { answer, outcome, cut: outcome.cut }
+    const outcome = site.dispatch(misdirected === undefined ? api : { ...api, misdirected })
+    if (!(outcome instanceof Promise)) return answered(outcome, site, context)
+    return outcome.then((settled) => answered(settled, site, context)).catch(refuse)
   } catch (error) {
-    const refused = error instanceof RefusedRequest ? error : new RefusedRequest(error, undefined, undefined, {})
-    if (!(refused.refusal instanceof Error && 'status' in refused.refusal))
-      log.error({ err: refused.refusal, requestId: received.requestId }, 'the pipeline failed with an unexpected error')
-    return { answer: site.envelopes.refusal(refused, context, received.requestId), refused, cut: refused.cut }
+    return refuse(error)
   }
+}
+
+function answered(outcome: Outcome, site: Site, context: AnswerContext): Exchanged {
+  const { reply, operation, raw, cut, rendered } = outcome
+  const answer =
+    raw === undefined
+      ? site.envelopes.reply(reply, operation, context, rendered)
+      : { status: reply.status, headers: reply.headers ?? {} }
+  return { answer, outcome, cut }
+}
+
+function refusalOf(
+  error: unknown,
+  site: Site,
+  { requestId }: ReceivedRequest,
+  context: AnswerContext,
+  log: Log,
+): Exchanged {
+  const refused = error instanceof RefusedRequest ? error : new RefusedRequest(error, undefined, undefined, {})
+  if (!(refused.refusal instanceof Error && 'status' in refused.refusal))
+    log.error({ err: refused.refusal, requestId }, 'the pipeline failed with an unexpected error')
+  return { answer: site.envelopes.refusal(refused, context, requestId), refused, cut: refused.cut }
 }
 
 /** Call in the tick that sends the answer: a client that has its answer must find the call in the journal. */

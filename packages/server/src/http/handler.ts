@@ -5,7 +5,7 @@ import { cutOff } from './answers/cut.ts'
 import { type AnswerHeads, addHeaders, addNames, type Head } from './answers/head.ts'
 import type { Refusals } from './answers/refusals.ts'
 import { isHead, send, sendRaw } from './answers/send.ts'
-import { type Exchanged, exchange, record, type Site } from './exchange.ts'
+import { type Exchanged, exchange, type ReceivedRequest, record, type Site } from './exchange.ts'
 import { hasCredentials, headFault, readRequest } from './incoming.ts'
 import { negotiate } from './negotiation.ts'
 import type { Origins } from './origins.ts'
@@ -30,6 +30,14 @@ export interface HandlerOptions {
   readonly worldPorts: WorldPorts
 }
 
+interface ArrivedRequest extends ChosenSite {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly target: Target
+  /** In milliseconds of `performance.now()`. */
+  readonly start: number
+}
+
 export class RequestHandler {
   readonly #options: HandlerOptions
 
@@ -37,46 +45,62 @@ export class RequestHandler {
     this.#options = options
   }
 
-  /** Never rejects. */
-  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Never rejects. Answers within this call if nothing needs a promise. */
+  handle(request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
     const start = performance.now()
-    const { controlSite, sites, log, refusals } = this.#options
     const target = readTarget(request.url ?? '/')
-    const { path } = target
     try {
-      if (path === '/api' || path.startsWith('/api/')) {
-        const apiTarget = { ...target, path: path.slice(4) }
-        await this.#answerApi(request, response, sites.choose(request, target), apiTarget, start)
-      } else if (controlSite !== undefined && (path === '/control' || path.startsWith('/control/')))
-        await this.#answerApi(request, response, { site: controlSite }, target, start)
-      else await this.#answerPage(request, response, target)
+      const answering = this.#answer(request, response, target, start)
+      return answering?.catch((error: unknown) => this.#fail(request, response, target, error))
     } catch (error) {
-      log.error({ err: error }, 'a request failed outside the pipeline')
-      // A destroyed connection shows the client that the answer is incomplete.
-      if (response.headersSent) return void response.destroy()
-      try {
-        refusals.send(request, response, target, error)
-      } catch {
-        response.destroy()
-      }
+      this.#fail(request, response, target, error)
+      return undefined
     }
   }
 
-  async #answerApi(
+  #answer(
     request: IncomingMessage,
     response: ServerResponse,
-    { site, refusal }: ChosenSite,
     target: Target,
     start: number,
-  ): Promise<void> {
-    const { profile: fallback, sites, heads, origins, lingering, observe, log } = this.#options
+  ): Promise<void> | undefined {
+    const { controlSite, sites } = this.#options
+    const { path } = target
+    if (path === '/api' || path.startsWith('/api/')) {
+      const chosen = sites.choose(request, target)
+      return this.#openAndAnswer({ request, response, ...chosen, target: { ...target, path: path.slice(4) }, start })
+    }
+    if (controlSite !== undefined && (path === '/control' || path.startsWith('/control/')))
+      return this.#openAndAnswer({ request, response, site: controlSite, target, start })
+    return this.#answerPage(request, response, target)
+  }
+
+  #fail(request: IncomingMessage, response: ServerResponse, target: Target, error: unknown): void {
+    const { log, refusals } = this.#options
+    log.error({ err: error }, 'a request failed outside the pipeline')
+    // A destroyed connection shows the client that the answer is incomplete.
+    if (response.headersSent) return void response.destroy()
+    try {
+      refusals.send(request, response, target, error)
+    } catch {
+      response.destroy()
+    }
+  }
+
+  #openAndAnswer(arrived: ArrivedRequest): Promise<void> | undefined {
     // The clock and request ids of a world exist while it is open; a request without credentials must not open it.
-    const mayOpen = hasCredentials(request)
-    const opening = mayOpen ? site.opening() : undefined
-    if (opening !== undefined) await opening
-    const defaultSite = sites.default
+    const mayOpen = hasCredentials(arrived.request)
+    const opening = mayOpen ? arrived.site.opening() : undefined
+    return opening === undefined
+      ? this.#answerApi(arrived, mayOpen)
+      : opening.then(() => this.#answerApi(arrived, mayOpen))
+  }
+
+  #answerApi(arrived: ArrivedRequest, isOpen: boolean): Promise<void> | undefined {
+    const { request, response, site, refusal, target } = arrived
+    const { profile: fallback, sites, heads, origins, log } = this.#options
     // A request id made by the world would tell a client without credentials that the world exists.
-    const { makeRequestId } = mayOpen && refusal === undefined ? site : defaultSite
+    const { makeRequestId } = isOpen && refusal === undefined ? site : sites.default
     const now = site.now()
     const head = heads.begin(now)
     const { path, query } = target
@@ -86,7 +110,7 @@ export class RequestHandler {
       recorder?.begin(now, sentPath, canonical === path ? sentPath : site.base + canonical),
     )
     const received = { api, profile, origin: origins.of(request, target), requestId }
-    const ended = await exchange(site, received, log, {
+    const ended = exchange(site, received, log, {
       before(context) {
         const fault = headFault(request)
         if (fault === undefined) return negotiate(site, api.method, context)
@@ -95,23 +119,44 @@ export class RequestHandler {
       },
       ...(refusal === undefined ? {} : { misdirected: refusal }),
     })
-    const { answer, outcome, refused, cut } = ended
+    const isIdOfWorld = api.headers.requestId === undefined && makeRequestId !== sites.default.makeRequestId
+    const send = (exchanged: Exchanged): Promise<void> | undefined =>
+      this.#send(arrived, received, exchanged, head, isIdOfWorld)
+    return ended instanceof Promise ? ended.then(send) : send(ended)
+  }
+
+  #send(
+    { request, response, site, start }: ArrivedRequest,
+    received: ReceivedRequest,
+    ended: Exchanged,
+    head: Head,
+    isIdOfWorld: boolean,
+  ): Promise<void> | undefined {
+    const { sites, heads, lingering, log } = this.#options
+    const { answer, outcome, cut } = ended
+    const { profile, requestId } = received
     const isHidden = this.#hidesWorld(request, site, ended)
-    if (isHidden) heads.redate(head, defaultSite.now())
-    const isIdOfWorld = api.headers.requestId === undefined && makeRequestId !== defaultSite.makeRequestId
-    addNames(head, profile, isHidden && isIdOfWorld ? defaultSite.makeRequestId() : requestId)
+    if (isHidden) heads.redate(head, sites.default.now())
+    addNames(head, profile, isHidden && isIdOfWorld ? sites.default.makeRequestId() : requestId)
+    let sending: Promise<void> | undefined
     try {
       if (cut !== undefined) cutOff(response, cut)
-      if (outcome?.raw === undefined) send(response, lingering, answer, profile, head)
-      else {
+      if (outcome?.raw === undefined) {
+        send(response, lingering, answer, profile, head)
+        record(site, received, ended, log)
+      } else {
         addHeaders(head, answer.headers)
-        await sendRaw(response, outcome.raw, answer.status, head)
+        sending = sendRaw(response, outcome.raw, answer.status, head).then(() => record(site, received, ended, log))
       }
-      record(site, received, ended, log)
     } finally {
-      const operation = outcome?.operation ?? refused?.operation
-      observe(operation?.key ?? 'none', response.statusCode, (performance.now() - start) / 1000)
+      if (sending === undefined) this.#observe(response, ended, start)
     }
+    return sending?.finally(() => this.#observe(response, ended, start))
+  }
+
+  #observe({ statusCode }: ServerResponse, { outcome, refused }: Exchanged, start: number): void {
+    const operation = outcome?.operation ?? refused?.operation
+    this.#options.observe(operation?.key ?? 'none', statusCode, (performance.now() - start) / 1000)
   }
 
   /**

@@ -23,8 +23,9 @@ export function inOrder(world: HostedWorld): Dispatch {
   }
   return (request) => {
     const wait = settled()
-    underWay++
     const answer = wait === undefined ? world.dispatch(request) : wait.then(() => world.dispatch(request))
+    if (!(answer instanceof Promise)) return answer
+    underWay++
     answer.then(ended, ended)
     return answer
   }

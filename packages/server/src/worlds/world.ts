@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
 import { ApiError } from '../core/api-error.ts'
 import { createGate } from '../core/concurrency/gate.ts'
-import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from '../core/pipeline/request.ts'
+import { type ApiRequest, type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
 import type { Restores } from '../core/ports.ts'
 import { StartRefusal } from '../core/start-refusal.ts'
 import { type ClockState, realClock } from '../core/time/clock.ts'
@@ -109,7 +109,7 @@ class World implements HostedWorld {
 
   readonly now = (): number => (this.#instance?.clock ?? this.#options.options.realClock ?? realClock).now()
 
-  readonly dispatch: Dispatch = async (request) => {
+  readonly dispatch: Dispatch = (request) => {
     const { home } = this.#options
     const isResting = this.#instance === undefined && this.#opening === undefined
     // A request without credentials opens no world: the time that takes would reveal that it exists.
@@ -171,7 +171,7 @@ class World implements HostedWorld {
   }
 
   /** Only administrators see the refusal; without `default` nobody can be identified, so everybody does. */
-  #misdirected(request: ApiRequest, refusal: ApiError): Promise<Outcome> {
+  #misdirected(request: ApiRequest, refusal: ApiError): ReturnType<Dispatch> {
     const { home } = this.#options
     return home === undefined
       ? Promise.reject(new RefusedRequest(refusal, undefined, undefined, {}))

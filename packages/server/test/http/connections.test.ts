@@ -101,7 +101,7 @@ test('a client that disconnects within a body gets a 400, not a 500', async () =
             return readBody(maximum)
           },
         })
-        answer.catch(reject)
+        Promise.resolve(answer).catch(reject)
         return answer
       }
       Object.assign(world, { dispatch: spied })

@@ -31,6 +31,10 @@ export class FailedSignIns {
     this.#failures.set(address, [...this.#recent(address), this.#options.real.now()].slice(-failuresPerMinute))
   }
 
+  admits(address: string): boolean {
+    return !this.#options.enabled || this.#recent(address).length < failuresPerMinute
+  }
+
   /** @throws ApiError 429 */
   admit(address: string): void {
     if (!this.#options.enabled) return

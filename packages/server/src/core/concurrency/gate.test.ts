@@ -1,7 +1,7 @@
 /** While one instance takes the place of another. Source: behaviour platform.md 9 (switch). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ApiRequest, Outcome, RefusedRequest } from '../pipeline/request.ts'
+import type { ApiRequest, Dispatch, Outcome, RefusedRequest } from '../pipeline/request.ts'
 import type { CanonicalNames } from '../ports.ts'
 import { createGate } from './gate.ts'
 
@@ -12,7 +12,7 @@ const request = (method: string, path: string, profile: 'spec' | 'public' = 'spe
   ({ method, path, profile }) as ApiRequest
 const taskRead = request('GET', '/platform/v4.3/config/tasks/restore')
 const answerOf = (who: string) => async (): Promise<Outcome> => ({ reply: { status: 200, data: who } }) as Outcome
-const dataOf = async (outcome: Promise<Outcome>): Promise<unknown> => (await outcome).reply.data
+const dataOf = async (outcome: ReturnType<Dispatch>): Promise<unknown> => (await outcome).reply.data
 
 test('a request before the first opening waits for it', async () => {
   const gate = createGate(names)
@@ -43,7 +43,7 @@ test('everything but reads of the restore itself is refused with 503 and Retry-A
     request('GET', '/platform/v4.3/config/tasks/restore', 'public'),
   ]
   for (const other of others)
-    await assert.rejects(gate.dispatch(other), ({ refusal }: RefusedRequest) => {
+    await assert.rejects(dataOf(gate.dispatch(other)), ({ refusal }: RefusedRequest) => {
       const { status, headers } = refusal as { status: number; headers: Record<string, string> }
       return status === 503 && headers['Retry-After'] === '2'
     })

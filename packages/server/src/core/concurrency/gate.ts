@@ -35,8 +35,9 @@ export function createGate(names: CanonicalNames): Gate {
     pendingCount--
     if (pendingCount === 0) for (const drained of drains.splice(0)) drained()
   }
-  const enter = (request: ApiRequest, dispatch: Dispatch): Promise<Outcome> => {
+  const enter = (request: ApiRequest, dispatch: Dispatch): Outcome | Promise<Outcome> => {
     const answer = dispatch(request)
+    if (!(answer instanceof Promise)) return answer
     pendingCount++
     answer.then(leave, leave)
     return answer

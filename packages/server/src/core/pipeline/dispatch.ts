@@ -6,6 +6,8 @@ import { ApiError } from '../api-error.ts'
 import type { Caller, Ids } from '../caller.ts'
 import type { RequestFault } from '../faults.ts'
 import type { SpooledParts } from '../input/spooled-form.ts'
+import type { Credentials } from '../ports.ts'
+import type { Reply } from '../reply.ts'
 import type { Call, Targets } from './call.ts'
 import { FaultSite, namesForFaultRules } from './fault-site.ts'
 import { readInput } from './input.ts'
@@ -14,7 +16,7 @@ import type { Machinery } from './machinery.ts'
 import { mutate } from './mutate.ts'
 import { read } from './read.ts'
 import { auditRefusal, denied, inWordsOfClients } from './refusals.ts'
-import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest } from './request.ts'
+import { type ApiRequest, type Dispatch, type Outcome, RefusedRequest, type RenderedAnswer } from './request.ts'
 import { type FoundRoute, replacedOperation, requireOperation } from './routes.ts'
 import { targetsSeen } from './targets.ts'
 import { noteDecision, noteScope } from './traced.ts'
@@ -27,7 +29,13 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
   const countCall = ({ onBehalfOf }: ApiRequest): string =>
     onBehalfOf === undefined ? `call ${++calls}` : `element ${onBehalfOf.parentTask} ${onBehalfOf.requestId}`
   const pipeline: Pipeline<D> = { machinery, keptReads, countCall, idsOf: (request) => ids.of(countCall(request)) }
-  return { dispatch: (request) => dispatch(pipeline, request) }
+  return {
+    dispatch(request) {
+      const caller = keptReads.mayHold(request) ? machinery.authenticator.known?.(credentialsOf(request)) : undefined
+      const kept = caller && keptAnswer(pipeline, request, caller)
+      return kept ?? dispatch(pipeline, request, caller)
+    },
+  }
 }
 
 interface Pipeline<D> {
@@ -48,14 +56,36 @@ interface Progress {
   isCommitted: boolean
 }
 
-async function dispatch<D>(pipeline: Pipeline<D>, request: ApiRequest): Promise<Outcome> {
+/** Runs no other step than sign-in and rate limit, and no promise. undefined: the request takes all steps. */
+function keptAnswer<D>(
+  { machinery: { limiter, faults, access }, keptReads, countCall }: Pipeline<D>,
+  request: ApiRequest,
+  caller: Caller,
+): Outcome | Promise<Outcome> | undefined {
+  const kept = keptReads.find(request, caller)
+  if (kept === undefined || faults?.ofRequest(kept.operation, caller, undefined) !== undefined) return undefined
+  let headers: RateHeaders
+  try {
+    headers = limiter.count(kept.operation, caller.extId)
+  } catch {
+    return undefined
+  }
+  countCall(request)
+  keptReads.reuse(kept, request.trace)
+  const outcome = completed(kept.outcome, kept.operation, caller, headers, undefined, kept.rendered)
+  const noted = request.trace && noteDecision(access, request.trace)
+  return noted === undefined ? outcome : noted.then(() => outcome)
+}
+
+/** @param known the caller, if the credentials were verified before */
+async function dispatch<D>(pipeline: Pipeline<D>, request: ApiRequest, known: Caller | undefined): Promise<Outcome> {
   const { machinery } = pipeline
   const { trace } = request
   // The route is looked up first, but revealed only after authentication.
   const found = machinery.router.route(request.method, request.path)
   const progress: Progress = { headers: {}, isCommitted: false }
   try {
-    const authenticated = await authenticate(machinery, request, found.namespace)
+    const authenticated = await authenticate(machinery, request, found.namespace, known)
     if (request.misdirected !== undefined) await requireAdministrator(machinery, request, authenticated)
     requireOwnTask(machinery, request, authenticated)
     progress.caller = authenticated
@@ -87,7 +117,7 @@ async function dispatch<D>(pipeline: Pipeline<D>, request: ApiRequest): Promise<
 
 /** For an authenticated caller. */
 async function run<D>(
-  { machinery, keptReads, countCall, idsOf }: Pipeline<D>,
+  { machinery, keptReads, idsOf }: Pipeline<D>,
   request: ApiRequest,
   route: FoundRoute,
   caller: Caller,
@@ -98,12 +128,6 @@ async function run<D>(
   const { trace } = request
   if (request.onBehalfOf === undefined) progress.headers = limiter.count(operation, caller.extId)
   const possible = machinery.faults?.ofRequest(operation, caller, request.onBehalfOf?.index)
-  const key = possible === undefined ? keptReads.keyOf(request, caller) : undefined
-  const kept = key === undefined ? undefined : keptReads.find(key, caller, request)
-  if (kept !== undefined) {
-    countCall(request)
-    return completed(kept, operation, caller, progress.headers, undefined)
-  }
   const begun = keptReads.now
   const scope = await access.scope(caller, operation)
   if (scope === undefined) throw denied(operation)
@@ -125,7 +149,8 @@ async function run<D>(
     : withFault(machinery, call, targets, fault, () => {
         progress.isCommitted = true
       }))
-  if (key !== undefined && followsStore(machinery, call)) keptReads.keep(key, begun, { caller, outcome, trace })
+  if (possible === undefined && keptReads.mayHold(request) && followsStore(machinery, call))
+    keptReads.keep(request, begun, { operation, caller, outcome, trace, rendered: {} })
   return completed(outcome, operation, caller, progress.headers, fault?.cut)
 }
 
@@ -158,22 +183,27 @@ function withFault<D>(
   })
 }
 
-const completed = (
+/** Adds members one by one: V8 defines a member that follows a spread on a slow path. */
+function completed(
   outcome: Outcome,
   operation: Operation,
   caller: Caller,
-  headers: RateHeaders,
+  rates: RateHeaders,
   cut: Outcome['cut'],
-): Outcome => ({
-  ...outcome,
-  ...(cut === undefined ? {} : { cut }),
-  operation,
-  caller,
-  reply: { ...outcome.reply, headers: withRates(headers, outcome.reply.headers) },
-})
+  rendered?: RenderedAnswer,
+): Outcome {
+  const reply: Mutable<Reply> = { ...outcome.reply }
+  reply.headers = reply.headers === undefined ? rates : { ...rates, ...reply.headers }
+  const all: Mutable<Outcome> = { ...outcome }
+  all.reply = reply
+  all.operation = operation
+  all.caller = caller
+  if (cut !== undefined) all.cut = cut
+  if (rendered !== undefined) all.rendered = rendered
+  return all
+}
 
-const withRates = (rates: RateHeaders, own: RateHeaders | undefined): RateHeaders =>
-  own === undefined ? rates : { ...rates, ...own }
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 /** @throws ApiError 401, as for wrong credentials: only administrators learn which worlds there are */
 async function requireAdministrator<D>(
@@ -201,6 +231,7 @@ async function authenticate<D>(
   { authenticator, limiter }: Machinery<D>,
   request: ApiRequest,
   namespace: Namespace | undefined,
+  known: Caller | undefined,
 ): Promise<Caller> {
   const basicOnly = namespace?.conventions === 'alpha'
   if (request.onBehalfOf !== undefined) {
@@ -210,12 +241,19 @@ async function authenticate<D>(
       throw new ApiError('AUTHENTICATION_REQUIRED')
     return caller
   }
-  const { address, certificate } = request
-  const { authorization, apiKey } = request.headers
+  if (known !== undefined && !basicOnly) return known
   try {
-    return await authenticator.authenticate({ address, basicOnly, authorization, apiKey, certificate })
+    return await authenticator.authenticate({ ...credentialsOf(request), basicOnly })
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) limiter.countAnonymous(request.address)
     throw error
   }
 }
+
+const credentialsOf = ({ address, certificate, headers: { authorization, apiKey } }: ApiRequest): Credentials => ({
+  address,
+  basicOnly: false,
+  authorization,
+  apiKey,
+  certificate,
+})

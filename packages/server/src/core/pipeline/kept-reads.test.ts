@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Operation } from '@hyperplane/contract'
 import { type Caller, systemCaller } from '../caller.ts'
 import { KeptReads } from './kept-reads.ts'
 import type { ApiRequest, Outcome } from './request.ts'
@@ -16,12 +17,13 @@ const request: ApiRequest = {
 }
 const outcome: Outcome = { reply: { status: 200, data: { extId: '1' } } } as unknown as Outcome
 
-const keptIn = (reads: KeptReads): Outcome | undefined =>
-  reads.find(reads.keyOf(request, caller) ?? '', caller, request)
+const operation = {} as Operation
+
+const keptIn = (reads: KeptReads, by = caller): Outcome | undefined => reads.find(request, by)?.outcome
 
 /** As often as it takes until an answer is kept. */
 function keep(reads: KeptReads, begun: number): void {
-  for (const _ of [1, 2]) reads.keep(reads.keyOf(request, caller) ?? '', begun, { caller, outcome, trace: undefined })
+  for (const _ of [1, 2]) reads.keep(request, begun, { operation, caller, outcome, trace: undefined, rendered: {} })
 }
 
 test('a commit, and a change of rights without one, drop what was kept', () => {
@@ -45,14 +47,14 @@ test('an answer that was begun before a change of rights is not kept after it', 
 })
 
 test('nothing is kept where another store decides who may read', () => {
-  assert.equal(new KeptReads({ transactions: 3 }, { changes: undefined }).keyOf(request, caller), undefined)
+  assert.equal(new KeptReads({ transactions: 3 }, { changes: undefined }).mayHold(request), false)
 })
 
 test('an answer is found only by the sign-in that got it', () => {
   const reads = new KeptReads({ transactions: 3 }, { changes: 5 })
   keep(reads, reads.now)
   const again: Caller = { ...caller, groups: [...caller.groups] }
-  assert.equal(reads.find(reads.keyOf(request, again) ?? '', again, request), undefined)
+  assert.equal(keptIn(reads, again), undefined)
   const elsewhere: Caller = { ...caller, address: '192.0.2.7' }
-  assert.equal(reads.find(reads.keyOf(request, elsewhere) ?? '', elsewhere, request), outcome)
+  assert.equal(keptIn(reads, elsewhere), outcome)
 })

@@ -1,19 +1,22 @@
 /** Source: decision answers-are-kept-for-clients-that-poll. */
+import type { Operation } from '@hyperplane/contract'
 import { LRUCache } from 'lru-cache'
 import { hashOf, ReadBefore } from '../../store/read-before.ts'
 import type { Store } from '../../store/store.ts'
 import type { Caller } from '../caller.ts'
 import type { AccessControl } from '../ports.ts'
 import type { Trace } from '../recording/trace.ts'
-import type { ApiRequest, Outcome } from './request.ts'
+import type { ApiRequest, Outcome, RenderedAnswer } from './request.ts'
 
 /** Entities in all kept answers. */
 const maximumEntities = 2000
 
-interface KeptRead {
+export interface KeptRead {
+  readonly operation: Operation
   readonly caller: Caller
   readonly outcome: Outcome
   readonly trace: Trace | undefined
+  readonly rendered: RenderedAnswer
 }
 
 /** Counts for all worlds and sites of the process. */
@@ -39,34 +42,39 @@ export class KeptReads {
     return this.#store.transactions + (this.#access.changes ?? 0)
   }
 
-  /** undefined: such an answer is never kept. */
-  keyOf(
-    { method, headers, readBody, onBehalfOf, path, query, profile }: ApiRequest,
-    caller: Caller,
-  ): string | undefined {
-    if (this.#access.changes === undefined) return undefined
-    const { ifMatch, clusterId, lastEventId, range, accept } = headers
+  /** False: such an answer is never kept. */
+  mayHold({ method, headers, readBody, onBehalfOf, misdirected }: ApiRequest): boolean {
+    if (method !== 'GET' || this.#access.changes === undefined) return false
+    const { ifMatch, clusterId, lastEventId, range } = headers
     const isConditional = (ifMatch ?? clusterId ?? lastEventId ?? range) !== undefined
-    if (method !== 'GET' || readBody !== undefined || onBehalfOf !== undefined || isConditional) return undefined
-    return `${path}?${query} ${profile} ${accept} ${caller.extId}`
+    return !isConditional && readBody === undefined && onBehalfOf === undefined && misdirected === undefined
   }
 
-  find(key: string, caller: Caller, { trace }: ApiRequest): Outcome | undefined {
+  find(request: ApiRequest, caller: Caller): KeptRead | undefined {
     this.#dropOld()
-    const kept = this.#kept.get(key)
+    const { trace } = request
+    const kept = caller.readsOnlyTask === undefined ? this.#kept.get(keyOf(request, caller)) : undefined
     if (kept === undefined || !isEqual(kept.caller, caller) || (trace !== undefined && kept.trace === undefined)) {
       keptReadCounts.misses++
       return undefined
     }
+    return kept
+  }
+
+  /** Counts and traces another request that gets this answer. */
+  reuse(kept: KeptRead, trace: Trace | undefined): void {
     keptReadCounts.hits++
-    if (trace !== undefined && kept.trace !== undefined) noteAgain(trace, kept.trace)
-    return kept.outcome
+    if (trace === undefined || kept.trace === undefined) return
+    trace.caller = kept.caller
+    trace.operation = kept.operation
+    noteAgain(trace, kept.trace)
   }
 
   /** @param begun `now` when the read began */
-  keep(key: string, begun: number, read: KeptRead): void {
+  keep(request: ApiRequest, begun: number, read: KeptRead): void {
     this.#dropOld()
     if (begun !== this.#readAt) return
+    const key = keyOf(request, read.caller)
     if (!this.#readBefore.note(hashOf(key), sizeOf(read))) return
     // Texts and bodies of frozen entities are kept too.
     for (const entity of entitiesOf(read)) Object.freeze(entity)
@@ -79,6 +87,9 @@ export class KeptReads {
     this.#kept.clear()
   }
 }
+
+const keyOf = ({ path, query, profile, headers }: ApiRequest, { extId }: Caller): string =>
+  `${path}?${query} ${profile} ${headers.accept} ${extId}`
 
 /** Identifies one sign-in, from any address: each sign-in has its own list of groups. */
 const isEqual = (one: Caller, other: Caller): boolean =>

@@ -61,6 +61,21 @@ export interface Outcome {
   /** For a staged request: its commit. Absent: the effect is durable already. */
   readonly durable?: Promise<void>
   readonly cut?: Cut
+  /** One for all requests that get the same answer from the kept reads. */
+  readonly rendered?: RenderedAnswer
+}
+
+/** Where the server finds the body of a kept answer without a look-up. */
+export interface RenderedAnswer {
+  latest?: { readonly origin: string; readonly base: string; readonly content: RenderedBody }
+}
+
+export interface RenderedBody {
+  readonly body: string
+  /** The body in UTF-8. */
+  readonly bytes: Uint8Array
+  /** False once the cache has dropped it. */
+  readonly isKept: boolean
 }
 
 export class RefusedRequest extends Error {
@@ -88,5 +103,8 @@ export class RefusedRequest extends Error {
   }
 }
 
-/** @throws RefusedRequest for everything that is not a success */
-export type Dispatch = (request: ApiRequest) => Promise<Outcome>
+/**
+ * @returns no promise if the answer was kept from an earlier request
+ * @throws RefusedRequest for everything that is not a success
+ */
+export type Dispatch = (request: ApiRequest) => Outcome | Promise<Outcome>

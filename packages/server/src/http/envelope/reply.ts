@@ -1,5 +1,6 @@
 /** Source: conventions 2.3. */
 import type { Namespace, Operation } from '@hyperplane/contract'
+import type { RenderedAnswer } from '../../core/pipeline/request.ts'
 import type { Reply } from '../../core/reply.ts'
 import type { Answer } from '../answers/answer.ts'
 import { type Profile, pathIn } from '../profiles/names.ts'
@@ -33,9 +34,11 @@ export class ReplyWriter {
     this.#namespaces = namespaces
   }
 
-  write(reply: Reply, operation: Operation | undefined, context: AnswerContext): Answer {
+  write(reply: Reply, operation: Operation | undefined, context: AnswerContext, rendered?: RenderedAnswer): Answer {
     const { status } = reply
     const headers = headersOf(reply, operation, context)
+    const found = rendered && cachedBodies.again(rendered, context)
+    if (found !== undefined) return { status, headers, body: found.body, bytes: found.bytes }
     if (status === 204 || operation === undefined) return { status, headers }
 
     const form = this.#formOf(operation, reply, context)
@@ -47,8 +50,9 @@ export class ReplyWriter {
     }
     const key = keyOf(form, reply, context)
     if (operation.mutates || key === undefined) return { status, headers, body: write() }
-    const { body, bytes } = cachedBodies.of(Array.isArray(reply.data) ? reply.data : [reply.data], key, write)
-    return { status, headers, body, bytes }
+    const body = cachedBodies.of(Array.isArray(reply.data) ? reply.data : [reply.data], key, write)
+    if (rendered !== undefined) cachedBodies.keepFor(rendered, context, body)
+    return { status, headers, body: body.body, bytes: body.bytes }
   }
 
   #formOf(operation: Operation, reply: Reply, { profile, query }: AnswerContext): Form {

@@ -58,7 +58,7 @@ test('a world that is deleted answers pending requests; later requests of an adm
   const removed = statusOf(app.call('DELETE', `${worlds}/leaving`))
   assert.deepEqual([...new Set(await Promise.all(calls))], [201])
   assert.equal(await removed, 204)
-  const late = (headers: object) =>
+  const late = async (headers: object) =>
     dispatch({
       method: 'GET',
       path: categories,

@@ -9,23 +9,25 @@ import { apiKeyDigest } from '../../accounts/api-key-digest.ts'
 import type { KnownCredential } from '../credential-cache.ts'
 import { callerFrom, type Desk, millisecondsOf } from './desk.ts'
 
+/** undefined: `callerByKey` decides. */
+export function callerByKnownKey(desk: Desk, header: string, address: string): Caller | undefined {
+  const { cache, clock, failures } = desk
+  const credential = failures.admits(address) ? cache.get(cache.digestOf('apiKey', keyIn(header))) : undefined
+  return credential !== undefined && credential.endsAt > clock.now() ? accept(desk, credential, address) : undefined
+}
+
 /** @param header `<key>` or `<prefix> <key>`. @throws ApiError 401, 429 */
-export async function callerByKey(
-  { store, clock, cache, failures, directories, callerOf, note }: Desk,
-  header: string,
-  address: string,
-): Promise<Caller> {
+export async function callerByKey(desk: Desk, header: string, address: string): Promise<Caller> {
+  const { store, clock, cache, failures, directories, callerOf } = desk
   failures.admit(address)
-  const text = header.trim().split(/\s+/).at(-1) as string
+  const text = keyIn(header)
   const digest = cache.digestOf('apiKey', text)
   const credential = cache.get(digest) ?? (await cache.verified(verify))
   if (credential === undefined || credential.endsAt <= clock.now()) {
     failures.count(address)
     throw new ApiError('AUTHENTICATION_REQUIRED')
   }
-  const keyExtId = credential.caller.credentialId as string
-  note(credential, (transaction, time) => transaction.observe(Key, keyExtId, { lastUsedTime: time }))
-  return callerFrom(credential, address)
+  return accept(desk, credential, address)
 
   async function verify(): Promise<KnownCredential | undefined> {
     const key = await store.findOne(Key, { apiKeyDigest: apiKeyDigest(text) })
@@ -41,4 +43,12 @@ export async function callerByKey(
       notedAt: millisecondsOf(key.lastUsedTime),
     }
   }
+}
+
+const keyIn = (header: string): string => header.trim().split(/\s+/).at(-1) as string
+
+function accept({ note }: Desk, credential: KnownCredential, address: string): Caller {
+  const keyExtId = credential.caller.credentialId as string
+  note(credential, (transaction, time) => transaction.observe(Key, keyExtId, { lastUsedTime: time }))
+  return callerFrom(credential, address)
 }

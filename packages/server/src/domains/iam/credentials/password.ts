@@ -22,13 +22,7 @@ interface BasicCredential {
   readonly password: string
 }
 
-/** @returns finds the caller of an `Authorization` header; throws ApiError 401, 429 */
-export function createPasswordSignIn(desk: Desk): (header: string, address: string) => Promise<Caller> {
-  const signIn = new PasswordSignIn(desk)
-  return (header, address) => signIn.callerOf(header, address)
-}
-
-class PasswordSignIn {
+export class PasswordSignIn {
   readonly #desk: Desk
   /** Concurrent requests with the same credential hash it once. */
   readonly #attempts = new Map<string, Promise<Outcome>>()
@@ -39,13 +33,34 @@ class PasswordSignIn {
     this.#desk = desk
   }
 
+  /** @param header `Authorization`. @throws ApiError 401, 429 */
   async callerOf(header: string, address: string): Promise<Caller> {
     this.#desk.failures.admit(address)
     await this.#desk.signIns.load()
-    const digest = this.#desk.cache.digestOf('basic', header.slice(header.indexOf(' ') + 1).trim())
+    const digest = this.#digestOf(header)
+    return this.#accept(
+      this.#cached(header, digest, address) ?? (await this.#firstUse(header, digest, address)),
+      address,
+    )
+  }
+
+  known(header: string, address: string): Caller | undefined {
+    if (!this.#desk.failures.admits(address)) return undefined
+    const credential = this.#cached(header, this.#digestOf(header), address)
+    return credential && this.#accept(credential, address)
+  }
+
+  #digestOf(header: string): string {
+    return this.#desk.cache.digestOf('basic', header.slice(header.indexOf(' ') + 1).trim())
+  }
+
+  #cached(header: string, digest: string, address: string): KnownCredential | undefined {
     const cached = isBasic.test(header) ? this.#desk.cache.get(digest) : undefined
-    const isUsable = cached !== undefined && !this.#desk.signIns.isLocked(cached.signedInAs ?? '', address)
-    const credential = isUsable ? cached : await this.#firstUse(header, digest, address)
+    const isLocked = cached !== undefined && this.#desk.signIns.isLocked(cached.signedInAs ?? '', address)
+    return isLocked ? undefined : cached
+  }
+
+  #accept(credential: KnownCredential, address: string): Caller {
     const { extId } = credential.caller
     this.#desk.note(credential, (transaction, time) => transaction.observe(User, extId, { lastLoginTime: time }))
     return callerFrom(credential, address)
