@@ -3,20 +3,13 @@ import type { IncomingMessage } from 'node:http'
 import { ApiError } from '../core/api-error.ts'
 import type { ApiRequest } from '../core/pipeline/request.ts'
 import type { Trace } from '../core/recording/trace.ts'
-import { apiKeyHeader, canonicalPath, type Profile, profileOf, requestIdHeader } from './profiles/names.ts'
+import { canonicalPath, type Profile, profileOf, receivedHeaders } from './profiles/names.ts'
 import { clientCertificateOf } from './tls.ts'
 import { hasBody, openBody, readBody } from './wire/body.ts'
 
 export const maximumTarget = 16 * 1024
 export const maximumHeaderBytes = 32 * 1024
 const maximumHeaders = 100
-
-/** Lower case, as in Node. */
-const idHeaders = {
-  spec: requestIdHeader.spec.toLowerCase(),
-  public: requestIdHeader.public.toLowerCase(),
-} as const
-const keyHeaders = { spec: apiKeyHeader.spec.toLowerCase(), public: apiKeyHeader.public.toLowerCase() } as const
 
 export interface IncomingRequest extends RequestNames {
   readonly api: ApiRequest
@@ -37,7 +30,7 @@ const headerOf =
 /** Used for a request outside the API, whose path names no profile. */
 export function readNames(message: IncomingMessage, fallback: Profile, makeRequestId: () => string): RequestNames {
   const header = headerOf(message)
-  const clientId = header(idHeaders.spec) || header(idHeaders.public)
+  const clientId = header(receivedHeaders.spec.requestId) || header(receivedHeaders.public.requestId)
   return { profile: profileOf({ pathProfile: undefined, header, fallback }), requestId: clientId || makeRequestId() }
 }
 
@@ -53,12 +46,12 @@ export function readRequest(
   const canonical = canonicalPath(path)
   const header = headerOf(message)
   const profile = profileOf({ pathProfile: canonical.profile, header, fallback })
-  const specId = header(idHeaders.spec) || undefined
-  const publicId = header(idHeaders.public) || undefined
+  const specId = header(receivedHeaders.spec.requestId) || undefined
+  const publicId = header(receivedHeaders.public.requestId) || undefined
   const clientId = specId ?? publicId
   const requestId = clientId ?? makeRequestId()
   const authorization = header('authorization')
-  const apiKey = header(keyHeaders.spec) ?? header(keyHeaders.public)
+  const apiKey = header(receivedHeaders.spec.apiKey) ?? header(receivedHeaders.public.apiKey)
   const certificateCounts = authorization === undefined && apiKey === undefined
   const api: ApiRequest = {
     method: message.method ?? 'GET',
@@ -92,7 +85,9 @@ export function readRequest(
 /** False for the version negotiation (OPTIONS), which ignores credentials. */
 export const hasCredentials = ({ method, headers, socket }: IncomingMessage): boolean =>
   method !== 'OPTIONS' &&
-  (['authorization', keyHeaders.spec, keyHeaders.public].some((name) => headers[name] !== undefined) ||
+  (headers.authorization !== undefined ||
+    headers[receivedHeaders.spec.apiKey] !== undefined ||
+    headers[receivedHeaders.public.apiKey] !== undefined ||
     clientCertificateOf(socket) !== undefined)
 
 /** A malformed head, whatever its target: 400, 414, 417, 431. The connection closes after such an answer. */

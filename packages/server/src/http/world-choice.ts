@@ -26,6 +26,11 @@ export function chosenWorld({ port, header, host }: WorldHints): string | undefi
 }
 
 const worldHost = /^([^:]*)\.localhost\.?(?::\d{1,5})?$/i
+/** Of the latest host: clients repeat theirs. */
+let latest = { host: '', namesWorld: false }
 /** Whether or not the world exists. */
-export const namesWorld = (host: string): boolean => worldHost.test(host)
+export function namesWorld(host: string): boolean {
+  if (host !== latest.host) latest = { host, namesWorld: worldHost.test(host) }
+  return latest.namesWorld
+}
 const worldOfHost = (host: string): string | undefined => worldHost.exec(host)?.[1]

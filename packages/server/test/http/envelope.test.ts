@@ -222,6 +222,7 @@ test('health, metrics and documents need no credentials and contain no names of 
   assert.equal((await http(url, '/health/ready', { as: null })).status, 200)
   const metrics = await http(url, '/metrics', { as: null })
   assert.match(metrics.text, /hyperplane_requests_total\{operation="platform\.createCategory",status="201"\}/)
+  assert.match(metrics.text, /hyperplane_request_seconds_count [1-9]/)
   for (const name of ['syslog_lines', 'flow_messages'])
     assert.match(metrics.text, new RegExp(`hyperplane_${name}_total\\{outcome="lost"\\} \\d`))
   assert.ok(!metrics.text.includes('admin'))

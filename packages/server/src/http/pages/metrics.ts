@@ -1,36 +1,17 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { flowMessages } from '../../core/flow-counts.ts'
 import { keptReadCounts } from '../../core/pipeline/kept-reads.ts'
 import { syslogLines } from '../../core/syslog-counts.ts'
 import { cachedBodies } from '../envelope/cached-bodies.ts'
 import { renderedTexts } from '../envelope/rendered-texts.ts'
+import { RequestCounts } from './request-counts.ts'
 
 export class Metrics {
   readonly #registry = new Registry()
-  /** Exported on demand: a labelled counter costs more than all other measurements of a request. */
-  readonly #answers = new Map<string, { operation: string; status: number; count: number }>()
-  readonly #seconds: Histogram
+  readonly #requests = new RequestCounts(this.#registry)
 
   constructor(runningTasks: () => number) {
-    const registers = [this.#registry]
     collectDefaultMetrics({ register: this.#registry, prefix: 'hyperplane_' })
-    const answers = this.#answers
-    new Counter({
-      name: 'hyperplane_requests_total',
-      help: 'Answered requests by operation and status.',
-      labelNames: ['operation', 'status'],
-      registers,
-      collect() {
-        this.reset()
-        for (const { operation, status, count } of answers.values()) this.inc({ operation, status }, count)
-      },
-    })
-    this.#seconds = new Histogram({
-      name: 'hyperplane_request_seconds',
-      help: 'Time from the head of a request to its answer.',
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
-      registers,
-    })
     this.#gauge(
       'rendered_texts_bytes',
       'Size of the rendered entities that are kept for further answers.',
@@ -107,11 +88,7 @@ export class Metrics {
   }
 
   observe(operation: string, status: number, seconds: number): void {
-    const key = `${operation} ${status}`
-    const answer = this.#answers.get(key)
-    if (answer === undefined) this.#answers.set(key, { operation, status, count: 1 })
-    else answer.count++
-    this.#seconds.observe(seconds)
+    this.#requests.add(operation, status, seconds)
   }
 
   close(): void {

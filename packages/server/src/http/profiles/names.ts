@@ -6,6 +6,11 @@ export type Profile = 'spec' | 'public'
 
 export const requestIdHeader = { spec: 'SVC-Request-Id', public: 'NTNX-Request-Id' } as const
 export const apiKeyHeader = { spec: 'X-SVC-Api-Key', public: 'X-ntnx-api-key' } as const
+/** As Node writes the names of received headers. Literals: V8 looks up the text of a computed name at every use. */
+export const receivedHeaders = {
+  spec: { requestId: 'svc-request-id', apiKey: 'x-svc-api-key' },
+  public: { requestId: 'ntnx-request-id', apiKey: 'x-ntnx-api-key' },
+} as const
 
 const taskPrefix = 'ZXJnb24='
 const bareUuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -25,16 +30,15 @@ export function canonicalPath(path: string): { path: string; profile?: Profile }
   if (namespace === 'prism') return { path: `${path.slice(0, begin)}platform${path.slice(end)}`, profile: 'public' }
   // The control interface has only the names of the specification.
   if (namespace === 'platform' || namespace === 'control') return { path, profile: 'spec' }
-  for (const group of groups) {
-    if (namespace !== group.namespace) continue
-    const segments = path.split('/')
-    if (segments[3] === group.public) {
-      segments[3] = group.spec
-      return { path: segments.join('/'), profile: 'public' }
-    }
-    if (segments[3] === group.spec) return { path, profile: 'spec' }
-  }
-  return { path }
+  const group = groups.find((one) => one.namespace === namespace)
+  const afterVersion = group === undefined ? 0 : path.indexOf('/', end + 1) + 1
+  if (group === undefined || afterVersion === 0) return { path }
+  const nextSlash = path.indexOf('/', afterVersion)
+  const groupEnd = nextSlash < 0 ? path.length : nextSlash
+  const segment = path.slice(afterVersion, groupEnd)
+  if (segment === group.public)
+    return { path: path.slice(0, afterVersion) + group.spec + path.slice(groupEnd), profile: 'public' }
+  return segment === group.spec ? { path, profile: 'spec' } : { path }
 }
 
 export function pathIn(profile: Profile, path: string): string {
@@ -118,8 +122,8 @@ export function profileOf(request: {
 }): Profile {
   if (request.pathProfile !== undefined) return request.pathProfile
   const has = (profile: Profile): boolean =>
-    request.header(requestIdHeader[profile].toLowerCase()) !== undefined ||
-    request.header(apiKeyHeader[profile].toLowerCase()) !== undefined
+    request.header(receivedHeaders[profile].requestId) !== undefined ||
+    request.header(receivedHeaders[profile].apiKey) !== undefined
   if (has('spec')) return 'spec'
   if (has('public')) return 'public'
   if (request.header('user-agent')?.startsWith('Nutanix-') === true) return 'public'
