@@ -13,6 +13,7 @@ import type { Profile } from './profiles/names.ts'
 import { Sites } from './sites.ts'
 import { BrokenConnections } from './wire/broken.ts'
 import { HttpServers, type HttpServersOptions, type RequestListener } from './wire/http-servers.ts'
+import { KeptShapes } from './wire/kept-shapes.ts'
 import { Lingering } from './wire/linger.ts'
 import { Ports } from './wire/ports.ts'
 import { WorldPorts } from './wire/world-ports.ts'
@@ -63,6 +64,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     ...{ profile, sites, controlSite, pages, observe, log },
     ...{ origins, heads, refusals, lingering, worldPorts },
   })
+  const shapes = new KeptShapes()
   const arrivals = new Arrivals((request, response) => void handler.handle(request, response))
 
   const unlessClosing =
@@ -74,6 +76,7 @@ export function createApiServer(options: HttpServerOptions): HttpServer {
     }
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     worldPorts.note(response)
+    shapes.note(response)
     arrivals.add(request, response)
   }
   const consoles = new ConsoleSockets({
