@@ -1,6 +1,7 @@
 /**
- * Keeps the first request of the service with its response and socket. Without any of them alive, V8 drops their hidden
- * classes when it frees memory, and makes all later ones as dictionaries: then every answer takes twice the time.
+ * Keeps the first request of the service with its response and socket. With none of them alive, V8 drops their hidden
+ * classes when it frees memory. If that happens before the seventh request, all later ones are dictionaries, and every
+ * answer takes twice the time.
  */
 import type { ServerResponse } from 'node:http'
 
