@@ -1,9 +1,8 @@
 /**
- * Images of the disks of volume groups, and what reverts a group to them. Calls are idempotent and resolve when durable.
- * Source: behaviour volumes-storage.md 1.2 (Revert).
+ * Images of volume groups' disks, and reverts to them. Idempotent; resolve when durable. Source: behaviour volumes-storage.md 1.2 (Revert).
  */
 export interface BlockImages {
-  /** The contents of these disks at this moment, all at one. @throws DriverError, final, when a disk is missing */
+  /** One instant for all disks. @throws DriverError, final, when a disk is missing */
   snapshotBlocks(images: readonly { readonly imageExtId: string; readonly diskExtId: string }[]): Promise<void>
   /** Disks made from the image keep their contents; an absent image is no fault. */
   deleteImage(imageExtId: string): Promise<void>
@@ -25,9 +24,8 @@ export interface BlockImages {
 export interface BlockImage {
   readonly extId: string
   readonly writtenBytes: number
-  /** Shared with no other image or disk. */
   readonly uniqueBytes: number
-  /** Milliseconds since 1970; absent: it has always been there. */
+  /** Absent: it has always been there. */
   readonly createdAt?: number
 }
 
@@ -37,7 +35,7 @@ export interface RevertedDisk {
   readonly sizeBytes: number
   readonly containerExtId: string
   readonly imageExtId: string
-  /** Milliseconds since 1970; default: now. A disk that a revert makes again keeps its time. */
+  /** Default: now. A disk that a revert makes again keeps its time. */
   readonly createdAt?: number
 }
 

@@ -2,12 +2,11 @@
 export interface LoadBalancing {
   /** Creates the balancer without checks, or changes its listener and targets. */
   programBalancer(balancer: BalancerProgram): Promise<void>
-  /** Changes the targets of a balancer that is there. */
+  /** The balancer must exist. */
   retargetBalancer(sessionExtId: string, targets: readonly BalancerTarget[]): Promise<void>
-  /** Starts the checks, or changes them: only targets that passed them get traffic. */
+  /** Starts or changes the checks: only targets that passed them get traffic. */
   checkTargets(sessionExtId: string, check: HealthCheck): Promise<void>
   removeBalancer(sessionExtId: string): Promise<void>
-  /** Undefined: there is no such balancer. */
   balancer(sessionExtId: string): Promise<BalancerView | undefined>
 }
 
@@ -15,7 +14,6 @@ export interface BalancerProgram {
   readonly extId: string
   readonly vpcExtId: string
   readonly subnetExtId: string
-  /** The virtual IP. */
   readonly address: string
   readonly protocol: string
   readonly portRanges: readonly { readonly startPort: number; readonly endPort: number }[]

@@ -18,23 +18,21 @@ export interface BucketPlace {
   readonly secretAccessKey?: string
   /** Bucket name in the host, or first in the path, which every service but Amazon's accepts. */
   readonly style: 'path' | 'host'
-  /** PEM of a further authority for the service's certificate. */
   readonly certificate?: string
   readonly skipsCertificateValidation: boolean
-  /** Without TLS. */
   readonly isPlain?: true
 }
 
 export interface StoredObject {
   readonly key: string
   readonly sizeBytes: number
-  /** By the clock of the place, in milliseconds since 1970. */
+  /** By the clock of the place. */
   readonly modifiedTime: number
 }
 
 /** Calls fail after 10 s without an answer. @throws ObjectStoreError, every call */
 export interface ObjectStore {
-  /** By prefix of the key, ordered by key. */
+  /** Ordered by key. */
   list(place: Place, prefix: string): Promise<readonly StoredObject[]>
   /** @throws ObjectStoreError `noSuchObject` */
   get(place: Place, key: string): Promise<Uint8Array>

@@ -10,20 +10,20 @@ export interface RemoteNetworkEntities {
   /** Managed ones that are not external. */
   readonly subnets: EntityOf<typeof RemoteSubnet>
   readonly vpnConnections: EntityOf<typeof RemoteVpnConnection>
-  /** Local gateways of the other manager; `addresses` are those of their VTEPs. */
+  /** `addresses`: of its VTEPs. */
   readonly vtepGateways: EntityOf<typeof RemoteVtepGateway> & { readonly addresses: readonly string[] }
 }
 
 export type RemoteSort = keyof RemoteNetworkEntities
 
-/** How the caller proves to the other manager who it is. */
+/** Proves to the other manager who the caller is. */
 export interface RemoteProof {
   readonly key: string | undefined
   readonly manager: { readonly extId: string }
 }
 
 export interface RemoteNetworks {
-  /** As they are now. @throws RemoteFault */
+  /** @throws RemoteFault */
   networkEntities<S extends RemoteSort>(
     place: { readonly address: string; readonly certificate: string },
     proof: RemoteProof,

@@ -1,12 +1,11 @@
 import { names } from '@hyperplane/contract/names'
 /**
- * Documents on web servers (metadata, revocation lists, OCSP): `simulated/` for `*.simulated`, `http/` for others.
- * Source: behaviour iam.md 4, 5.
+ * Documents on web servers (metadata, revocation lists, OCSP): `simulated/` for `*.simulated`, else `http/`. Source: behaviour iam.md 4, 5.
  */
 export interface Web {
   /** Allowed addresses only, no proxy; redirects to the same host only, never from https to http. @throws WebError */
   fetch(request: WebRequest): Promise<Uint8Array>
-  /** Why this URL may not be called; undefined: it may. Does not call it. */
+  /** Why this URL may not be called. Does not call it. */
   refusalOf(url: string): Promise<string | undefined>
 }
 

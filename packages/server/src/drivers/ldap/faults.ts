@@ -1,4 +1,3 @@
-/** Fault messages for administrators. They repeat no text of the other side. */
 import { DirectoryError, type DirectoryFault } from '../directory.ts'
 
 const byCode: Readonly<Record<string, readonly [DirectoryFault, string]>> = {

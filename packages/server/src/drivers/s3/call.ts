@@ -16,13 +16,12 @@ const maximumPages = 1000
 const retryMilliseconds = [500, 1000, 2000]
 
 export interface CallOptions {
-  /** Ends the call with its reason. */
   readonly stopping?: AbortSignal | undefined
-  /** Also retries a connection that breaks off, for calls of which many make one long transfer. */
+  /** Also retries broken connections, for calls that together make one long transfer. */
   readonly survivesBreaks?: boolean
 }
 
-/** @param work gets the client, and a function that returns the error code of the service's last refusal */
+/** @param work its function returns the error code of the service's last refusal */
 export type Call = <T>(
   place: Place,
   work: (client: Client, refusal: () => string) => Promise<T>,

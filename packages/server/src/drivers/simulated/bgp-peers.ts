@@ -8,12 +8,10 @@ import { serviceOf } from './gateways.ts'
 import { advertisedOf, surroundingsOf } from './router-surroundings.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** `since`: when the session began to be established; world's time in milliseconds. */
+/** `since`: when the session began to be established. */
 type BgpPeerFact = Omit<BgpPeer, 'password'> & { readonly since: number; readonly passwordDigest?: string }
 
-/** By session id. */
 interface BgpFault {
-  /** World's time in milliseconds. */
   readonly silentSince?: number
   /** CIDR texts of further routes. */
   readonly originates?: readonly string[]
@@ -60,7 +58,7 @@ export function createBgpPeers(world: SimulatedWorld): BgpCalls {
   }
 }
 
-/** An established session ends when this text changes. */
+/** A change of this text ends an established session. */
 const connectionOf = ({ local, remote, passwordDigest }: BgpPeerFact): string =>
   JSON.stringify([
     local.address,
@@ -112,7 +110,7 @@ function stateOfPeer(world: SimulatedWorld, peer: BgpPeerFact): { readonly state
     : stateSince(world, { ...peer, since: Math.max(peer.since, upSince) })
 }
 
-/** @param peer a peer of a gateway that is up */
+/** @param peer its gateway is up */
 function stateSince(world: SimulatedWorld, peer: BgpPeerFact): { readonly state: BgpState; readonly reason?: string } {
   const { silentSince } = bgpFacts(world).bgpFaults.get(peer.sessionExtId) ?? {}
   const now = world.clock.now()

@@ -135,7 +135,6 @@ export function hydrationAt(hydration: TargetFact['hydration'], at: number): Blo
   return { status, remainingBytes }
 }
 
-/** The copying stops where it is. @returns false if there is none under way */
 export async function failHydration(world: SimulatedWorld, volumeGroupExtId: string): Promise<boolean> {
   const target = targetFacts(world).get(volumeGroupExtId)
   const now = world.clock.now()
@@ -144,7 +143,6 @@ export async function failHydration(world: SimulatedWorld, volumeGroupExtId: str
   return true
 }
 
-/** The copying goes on with what is left. */
 export async function resumeHydration(world: SimulatedWorld, volumeGroupExtId: string): Promise<boolean> {
   const target = targetFacts(world).get(volumeGroupExtId)
   const now = world.clock.now()

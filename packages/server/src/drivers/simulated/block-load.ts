@@ -61,7 +61,7 @@ export function createBlockReadings(
 
 interface ServingHost {
   readonly extId: string
-  /** Milliseconds since 1970, when it joined the cluster. */
+  /** When it joined the cluster. */
   readonly since: number
   readonly down?: DowntimeFact | undefined
   readonly maintenance?: History<true> | undefined
@@ -95,7 +95,7 @@ const nightAt = (time: number): number => {
   return hour >= 22 || hour < 4 ? 1 : 0
 }
 
-/** Load balancing spreads the disks evenly. The redirector sends a client where it was sent before, if it can. */
+/** Spread evenly. The redirector sends a client to the previous host, if possible. */
 function hostFor(
   { isSpread }: ObservedUse,
   { volumeGroupExtId, extId, index }: BlockDiskRef,

@@ -6,7 +6,7 @@ import { answering } from './hardware-faults.ts'
 import { remoteCertificate, remoteInventories, remotePasswordDigest, remoteSides } from './remote-managers.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** Credentials that every new cluster begins with. */
+/** Credentials of every new cluster. */
 export const factoryLogin = { username: 'admin', password: 'Simulated.Cluster.1' } as const
 
 const factorySettings: ClusterSettings = {
@@ -48,7 +48,7 @@ export function createClusterFormation(world: SimulatedWorld): ClusterFormation 
       for (const facts of [stops, remoteSides(world), remoteInventories(world)]) await facts.remove(clusterExtId)
       for (const name of ['extern.clusters', 'extern.vcenters', 'hardware.certificates'])
         await world.collection(name).remove(clusterExtId)
-      // Last: a repeated call finds what is left.
+      // Last, so that a repeated call finds the rest.
       await clusters.remove(clusterExtId)
     },
 

@@ -6,7 +6,6 @@ export type GuestOs = 'linux' | 'windows' | 'installer'
 
 export interface Boot {
   readonly seed: string
-  /** Milliseconds since 1970. */
   readonly startedAt: number
   /** Undefined: nothing to boot. */
   readonly os: GuestOs | undefined
@@ -14,7 +13,6 @@ export interface Boot {
   readonly isInstant: boolean
 }
 
-/** Minimum and maximum per phase. */
 const seconds: Readonly<Record<Exclude<BootPhase, 'running'>, (boot: Boot) => readonly [number, number]>> = {
   firmware: () => [1, 3],
   loader: () => [1, 3],
@@ -25,7 +23,7 @@ const seconds: Readonly<Record<Exclude<BootPhase, 'running'>, (boot: Boot) => re
     !hasPendingCustomization ? [0, 0] : os === 'windows' ? [22, 66] : [5, 20],
 }
 const toolsSeconds = [3, 10] as const
-/** Per phase: a guest and its tools are up within a second. */
+/** Per phase. */
 const instantSeconds = 0.1
 
 export interface BootTimes {

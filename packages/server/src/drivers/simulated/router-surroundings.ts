@@ -6,7 +6,6 @@ import { type RouterFact, routerFacts } from './router-facts.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export interface Surroundings {
-  /** The overlay subnets of the VPC. */
   readonly prefixes: readonly { readonly subnetExtId: string; readonly prefix: Prefix }[]
   readonly externallyRoutable: readonly Prefix[]
   readonly ports: readonly PortView[]
@@ -16,9 +15,7 @@ export interface PortView {
   readonly subnetExtId: string
   readonly prefixes: readonly Prefix[]
   readonly addresses: readonly string[]
-  /** Whether sources are translated (NAT). */
   readonly isTranslated: boolean
-  /** Whether a host that is up carries it. */
   readonly isLive: boolean
 }
 

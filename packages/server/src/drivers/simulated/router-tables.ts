@@ -68,7 +68,7 @@ function staticRoutes(world: SimulatedWorld, vpcExtId: string, works: Works): re
   })
 }
 
-/** Received routes of the sessions that are established. */
+/** From established sessions. */
 function dynamicRoutes(world: SimulatedWorld, vpcExtId: string, works: Works): readonly TableCandidate[] {
   const peers = [...bgpFacts(world).bgpPeers.all().values()].filter((peer) => peer.vpcExtId === vpcExtId)
   return peers.flatMap((peer) => {
@@ -93,7 +93,6 @@ function tunnelRoutes(world: SimulatedWorld, tunnel: TunnelFact): readonly Table
   }))
 }
 
-/** Tells whether packets can leave the router towards a nexthop. */
 function reachOf(
   { prefixes, ports }: Surroundings,
   tunnelsUp: readonly TunnelFact[],

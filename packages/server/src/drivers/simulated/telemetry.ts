@@ -22,7 +22,7 @@ import { downtimeFacts, slowdownIn, slownessFacts, wasDown } from './past-times.
 import { readStretch } from './stretch-traffic.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** Different numbers give independent draws for the same time; 3 and 6 are those of the load, 11 and above those of disks. */
+/** Different numbers give independent draws; 3 and 6 belong to the load, 11 and above to disks. */
 const draws = {
   cpu: 1,
   slow: 2,
@@ -89,7 +89,7 @@ const hostReadingOf = (key: number, second: number): HostReading => ({
 
 interface Circumstances {
   readonly slowdown: number
-  /** Bytes a second that were sent to the VM and did not arrive. */
+  /** Bytes a second that did not arrive at the VM. */
   readonly lost: number
 }
 
@@ -150,7 +150,7 @@ function throttled(disks: readonly DiskReading[], limit: number | undefined): re
 const ppm = (share: number): number => Math.round(1e6 * share)
 const clamp = (value: number, least: number, most: number): number => Math.min(most, Math.max(least, value))
 
-/** @param times milliseconds since 1970, ascending */
+/** @param times ascending */
 function readDrives(
   world: SimulatedWorld,
   hostExtId: string,
@@ -180,7 +180,7 @@ function readDrives(
 const nextChange = (changes: readonly number[], time: number): number =>
   changes.reduce((next, change) => (change >= time && change < next ? change : next), Number.POSITIVE_INFINITY)
 
-/** With former ones, by slot. */
+/** Includes former drives; by slot. */
 function drivesOfHost(world: SimulatedWorld, hostExtId: string): readonly (readonly [string, DriveFact])[] {
   const present = drivesIn(world, hostExtId).map(({ extId }) => [extId, driveFacts(world).get(extId)] as const)
   const former = [...formerDrives(world).all()].filter(([, fact]) => fact.hostExtId === hostExtId)

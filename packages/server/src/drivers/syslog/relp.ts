@@ -2,10 +2,9 @@ import type { ConnectSyslog } from '../syslog.ts'
 import { openStream, patienceMillis } from './stream.ts'
 
 const offers = 'relp_version=0\nrelp_software=hyperplane\ncommands=syslog'
-/** Transaction numbers begin again after this one. */
+/** The next number is 1 again. */
 const lastNumber = 999_999_999
 
-/** A line is done when the receiver has acknowledged it. */
 export const connectRelp: ConnectSyslog = (receiver, events) => {
   const waiting = new Map<number, () => void>()
   let number = 0
@@ -65,7 +64,7 @@ interface Frame {
 const maximumFrame = 65_536
 const header = /^(\d{1,9}) ([a-z]{1,32}) (\d{1,9})([ \n])/
 
-/** Collects bytes to frames. False: the bytes are no RELP. */
+/** Collects frames from bytes. @returns false: the bytes are no RELP */
 export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Buffer) => boolean {
   let rest = Buffer.alloc(0)
   return (bytes) => {

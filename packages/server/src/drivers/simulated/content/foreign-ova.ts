@@ -11,11 +11,10 @@ interface ForeignOva {
   readonly name: string
   readonly disk: Content & { readonly name: string }
   readonly os: 'linux' | 'windows'
-  /** The texts of the archive; they name the size and the digest of the disk's file. */
+  /** They name the size and the digest of the disk's file. */
   readonly textsFor: (disk: { readonly sizeBytes: number; readonly sha256: string }) => readonly TextFile[]
 }
 
-/** Undefined for another kind of URL. */
 export function foreignOva(url: string): ForeignOva | undefined {
   const path = url.replace(/[?#].*$/s, '')
   if (!/\.ova$/i.test(path)) return undefined

@@ -1,7 +1,4 @@
-/**
- * Copy-on-write layers. A disk is a chain of layers of which only the top grows; snapshots and clones share the frozen
- * ones below. Source: behaviour vmm.md 3.4.
- */
+/** Copy-on-write layers: a disk's top layer grows; snapshots and clones share the frozen ones below. Source: behaviour vmm.md 3.4. */
 import { defined } from '../../../core/defined.ts'
 import type { Layer } from '../../hypervisor.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
@@ -11,14 +8,13 @@ const millisPerDay = 24 * 3600 * 1000
 const fullPercent = 65
 const fillingDays = 20
 
-/** Bytes that this layer holds. */
 export function ownBytes(fact: DiskFact, now: number): number {
   const { sizeBytes, frozenBytes, mergedBytes = 0, createdAt, layerSince = createdAt, isReadOnly } = fact
   const written = isReadOnly === true ? 0 : writtenIn(sizeBytes, now - layerSince)
   return frozenBytes ?? joined(sizeBytes, mergedBytes, written)
 }
 
-/** The layers that a reader of the disk passes, from the disk down. */
+/** From the disk down. */
 export function chainOf(disks: Collection<DiskFact>, diskExtId: string): readonly (readonly [string, DiskFact])[] {
   const chain: (readonly [string, DiskFact])[] = []
   for (let extId: string | undefined = diskExtId; extId !== undefined; ) {
@@ -30,13 +26,13 @@ export function chainOf(disks: Collection<DiskFact>, diskExtId: string): readonl
   return chain
 }
 
-/** Bytes that a reader of the disk finds, in all its layers. */
+/** In all its layers. */
 export function contentBytes(disks: Collection<DiskFact>, fact: DiskFact, now: number): number {
   const below = fact.parentExtId === undefined ? [] : chainOf(disks, fact.parentExtId).map(([, layer]) => layer)
   return [fact, ...below].reduceRight((held, layer) => joined(layer.sizeBytes, ownBytes(layer, now), held), 0)
 }
 
-/** The layer with a copy of what the ones below it hold. */
+/** The layer with a copy of the contents of those below it. */
 export function standalone(disks: Collection<DiskFact>, fact: DiskFact, now: number): DiskFact {
   const { parentExtId: _below, beforeResize: _size, ...rest } = fact
   const held = contentBytes(disks, fact, now)
@@ -46,7 +42,6 @@ export function standalone(disks: Collection<DiskFact>, fact: DiskFact, now: num
   return frozenBytes === undefined ? copied : { ...copied, frozenBytes: held }
 }
 
-/** A disk with the content of this one, and no layer below. */
 export function fullCopy(disks: Collection<DiskFact>, fact: DiskFact, containerExtId: string, now: number): DiskFact {
   const { sizeBytes, os, hydration, isReadOnly } = fact
   const held = contentBytes(disks, fact, now)
@@ -59,14 +54,12 @@ export function fullCopy(disks: Collection<DiskFact>, fact: DiskFact, containerE
   }
 }
 
-/** The layer that keeps what the disk holds now. */
 export const frozen = (fact: DiskFact, now: number): DiskFact => ({
   ...fact,
   frozenBytes: ownBytes(fact, now),
   frozenAt: now,
 })
 
-/** The disk with an empty layer over `parentExtId`. */
 export const over = (fact: DiskFact, parentExtId: string, now: number): DiskFact => {
   const {
     beforeResize: _size,
@@ -80,7 +73,7 @@ export const over = (fact: DiskFact, parentExtId: string, now: number): DiskFact
   return { ...plain, parentExtId, ...(now === fact.createdAt ? {} : { layerSince: now }) }
 }
 
-/** What the disk holds stays as it is; the former size undoes the last resize. */
+/** Contents stay; the former size undoes the last resize. */
 export function resized(fact: DiskFact, sizeBytes: number, now: number): DiskFact {
   const { beforeResize, layerSince, mergedBytes, ...plain } = fact
   if (sizeBytes === fact.sizeBytes) return fact
@@ -89,7 +82,7 @@ export function resized(fact: DiskFact, sizeBytes: number, now: number): DiskFac
   return { ...plain, sizeBytes, layerSince: now, mergedBytes: ownBytes(fact, now), beforeResize: before }
 }
 
-/** The layer after it has taken over what the one below held. */
+/** The layer above, with the contents of the removed lower one. */
 export function merged(upper: DiskFact, lower: DiskFact, now: number): DiskFact {
   const { beforeResize: _size, parentExtId: _, layerSince, mergedBytes, ...rest } = upper
   const held = ownBytes(upper, now)
@@ -112,13 +105,13 @@ export function merged(upper: DiskFact, lower: DiskFact, now: number): DiskFact 
   }
 }
 
-/** Whether the disk has a layer below or above it, or had one that was merged into it. A resize makes no layer. */
+/** Has, or had before a merge, a layer below or above. A resize makes no layer. */
 export function isLayer({ parentExtId, frozenBytes, ...fact }: DiskFact): boolean {
   const { layerSince, mergedBytes } = fact.beforeResize ?? fact
   return [parentExtId, frozenBytes, layerSince, mergedBytes].some((each) => each !== undefined)
 }
 
-/** The layers among the disks, searched again only after a disk has changed. */
+/** Cached until a disk changes. */
 export function layerIndex(world: SimulatedWorld): (now: number) => ReadonlyMap<string, Layer> {
   const disks = diskFacts(world)
   let layers: readonly (readonly [string, DiskFact])[] | undefined
@@ -157,7 +150,7 @@ export const layerOf = (fact: DiskFact, now: number): Layer => ({
   ownBytes: ownBytes(fact, now),
 })
 
-/** Bytes of two layers over each other. Guests write to the same part of a disk: what both layers hold counts once. */
+/** Guests write to the same part of a disk: bytes in both layers count once. */
 function joined(sizeBytes: number, one: number, other: number): number {
   const full = fullBytes(sizeBytes)
   return full === 0 ? 0 : Math.round(one + other - (Math.min(one, full) / full) * Math.min(other, full))

@@ -4,14 +4,14 @@ import { functionFacts, functionView } from '../network-functions.ts'
 import { type Port, subnetAt } from './ports.ts'
 import { dropped, type Ending, type Walk } from './walk.ts'
 
-/** The function that redirects what the NIC sends and receives. */
+/** For packets from and to the NIC. */
 function functionOf({ world }: Walk, { guest, nicExtId, subnetExtId }: Port): string | undefined {
   const nic = guest.domain.nics.find(({ extId }) => extId === nicExtId)
   const functionExtId = nic?.functionChainExtId ?? subnetAt(world, subnetExtId)?.functionChainExtId
   return functionExtId !== undefined && functionFacts(world).functions.get(functionExtId) ? functionExtId : undefined
 }
 
-/** Between two NICs behind one function the packet passes it once. @returns why the packet is dropped */
+/** Between two NICs behind one function the packet passes it once. @returns the reason for a drop */
 export function redirect(walk: Walk, ports: readonly Port[]): Ending | undefined {
   for (const functionExtId of new Set(ports.flatMap((port) => functionOf(walk, port) ?? []))) {
     const ending = passFunction(walk, functionExtId)
