@@ -15,8 +15,7 @@ import {
 } from './settings.ts'
 
 /**
- * Settings that clusters should have; others are drift. An absent section is neither written nor compared.
- * Source: specification 2.4, 4.5, 5, 8; catalogue clustermgmt.json; behaviour clustermgmt.md 1.10.
+ * Settings that clusters should have; absent sections are ignored. Source: specification 2.4, 4.5, 5, 8; catalogue; clustermgmt.md 1.10.
  */
 export const ClusterProfile = resource('clustermgmt.v4.config.ClusterProfile', {
   fields: {

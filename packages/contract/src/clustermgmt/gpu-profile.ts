@@ -21,7 +21,6 @@ export const PhysicalGpuConfig = s.object('clustermgmt.v4.config.PhysicalGpuConf
 })
 export const VirtualGpuConfig = s.object('clustermgmt.v4.config.VirtualGpuConfig', {
   ...shared,
-  /** Of a card, in percent. */
   fraction: s.readOnly(s.integer()),
   guestDriverVersion: s.readOnly(s.text()),
   maxInstancesPerVm: s.readOnly(s.integer()),

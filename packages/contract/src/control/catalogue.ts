@@ -4,18 +4,14 @@ import * as s from '../schema.ts'
 import { controlled, worldName } from './administration.ts'
 import { factKinds, happeningTypes } from './world-happening.ts'
 
-/** Body of `POST /worlds/{worldName}/faults`. */
 const ruleExample = s.anything()
-/** Body of `POST /worlds/{worldName}/events`. */
 const eventExample = s.anything()
 const outcomes = s.arrayOf(s.text())
 
 const CatalogueTask = s.object('control.v1.CatalogueTask', {
-  /** Value for `match/taskStep/task`: `vmm.create-vm`. */
   name: s.text(),
   steps: s.arrayOf(
     s.object('control.v1.CatalogueStep', {
-      /** Value for `match/taskStep/step`. */
       name: s.text(),
       /** Progress of the task in percent when this step is done. */
       progress: s.integer(),
@@ -23,7 +19,7 @@ const CatalogueTask = s.object('control.v1.CatalogueTask', {
       hasUndo: s.boolean(),
     }),
   ),
-  /** A cancel is accepted until this step begins. */
+  /** Cancels are accepted until this step begins. */
   cancelableUntil: s.optional(s.text()),
   outcomes,
   example: ruleExample,
@@ -33,7 +29,7 @@ const CatalogueDriverCall = s.object('control.v1.CatalogueDriverCall', {
   driver: s.text(),
   method: s.text(),
   outcomes,
-  /** Values for `driverFault`, for drivers with errors of their own; other drivers accept any of `errors`. */
+  /** For drivers with errors of their own; other drivers accept any of `errors`. */
   driverFaults: s.arrayOf(s.text()),
   example: ruleExample,
 })
@@ -43,7 +39,7 @@ const CatalogueError = s.object('control.v1.CatalogueError', {
   code: s.text(),
   status: s.integer(),
   message: s.text(),
-  /** Arguments that a rule for steps or driver calls must give. */
+  /** Required by rules for steps or driver calls. */
   arguments: s.arrayOf(s.text()),
 })
 
@@ -57,7 +53,7 @@ const CatalogueParameter = s.object('control.v1.CatalogueParameter', {
   maximum: s.optional(s.number()),
 })
 
-/** `missing`: the world has no entity that the example could name, and the example has a placeholder. */
+/** `missing`: the world has no suitable entity, and the example has a placeholder. */
 const examples = { example: eventExample, missing: s.optional(s.text()) } as const
 
 const CatalogueEvent = s.object('control.v1.CatalogueEvent', {

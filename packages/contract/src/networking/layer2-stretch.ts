@@ -55,15 +55,13 @@ export const Layer2Stretch = resource('networking.v4.config.Layer2Stretch', {
   title: 'layer-2 stretch',
   internal: {
     subnetExtId: s.referenceTo('Subnet'),
-    /** VPN. */
     vpnConnectionExtId: s.optional(s.referenceTo('VpnConnection')),
-    /** VXLAN. */
     gatewayExtId: s.optional(s.referenceTo('Gateway')),
     /** Absent: the remote VTEP gateway is an entity of the other manager. */
     remoteGatewayExtId: s.optional(s.referenceTo('Gateway')),
     /** Addresses of a VTEP gateway of the other manager. */
     remoteVteps: s.optional(s.arrayOf(s.text())),
-    /** The remote subnet had it when the stretch was created. */
+    /** Copied when the stretch was created. */
     remoteIpConfig: s.arrayOf(IPConfig, { maxItems: 1 }),
     createdAt: s.timestamp(),
     change: changeHolding({ name: s.optional(s.text()), interfaceAddress: s.optional(IPAddress) }),

@@ -6,7 +6,6 @@ import { Change, EntityMetadata } from './shapes.ts'
 
 export const NetworkController = resource('networking.v4.config.NetworkController', {
   fields: {
-    /** Default stack of new VLAN subnets. */
     defaultVlanStack: s.withDefault(s.enumeration(['ADVANCED', 'LEGACY']), 'LEGACY'),
     vpcGlobalConfig: s.withDefault(
       s.object('networking.v4.config.VpcGlobalConfig', {
@@ -24,7 +23,7 @@ export const NetworkController = resource('networking.v4.config.NetworkControlle
   },
   internal: {
     change: s.optional(Change),
-    /** Resources that each node of the manager adds; absent for the controller that came with the manager. */
+    /** Added to each node of the manager; absent for the controller that came with the manager. */
     growth: s.optionalObject('', { vcpus: s.integer({ minimum: 0 }), memoryBytes: s.integer({ minimum: 0 }) }),
   },
   iam: { category_uuid: 'metadata/categoryIds', owner_uuid: 'metadata/ownerReferenceId' },

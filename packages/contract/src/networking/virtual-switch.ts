@@ -12,7 +12,6 @@ const vlan = () => s.integer({ minimum: 0, maximum: 4095 })
 export const VirtualSwitchHost = s.object('networking.v4.config.Host', {
   // Not a reference: the handler checks that the host exists in this cluster.
   extId: s.uuid(),
-  /** Lowest free `br<n>` of the cluster. */
   internalBridgeName: s.readOnly(s.text({ maxLength: 128 })),
   /** Names (`eth0`) or ids of the host's NICs. */
   hostNics: s.optional(s.arrayOf(s.text(), { maxItems: 32 })),
@@ -31,7 +30,6 @@ export const VirtualSwitchCluster = s.object('networking.v4.config.Cluster', {
 
 export const IgmpSpec = s.object('networking.v4.config.IgmpSpec', {
   isSnoopingEnabled: s.withDefault(s.boolean(), false),
-  /** Seconds. */
   snoopingTimeout: s.withDefault(s.integer({ minimum: 0 }), 300),
   querierSpec: s.optionalObject('networking.v4.config.QuerierSpec', {
     isQuerierEnabled: s.withDefault(s.boolean(), false),
@@ -60,9 +58,8 @@ export const VirtualSwitch = resource('networking.v4.config.VirtualSwitch', {
   internal: {
     /** The one cluster of `clusters`, for uniqueness and the header X-Cluster-Id. */
     clusterExtId: s.uuid(),
-    /** Each NIC as `<host>/eth0`, however the body names it. */
+    /** As `<host>/eth0`, however the body names the NIC. */
     uplinks: s.optional(s.arrayOf(s.text())),
-    /** With values that the update will store. */
     change: changeHolding({
       name: s.optional(s.text()),
       uplinks: s.optional(s.arrayOf(s.text())),

@@ -5,14 +5,13 @@ import { VmGcProfileConfig } from './guest/customization-profile.ts'
 import { GuestCustomizationParams } from './guest/guest-customization.ts'
 import { Nic } from './parts/nic.ts'
 
-/** Fields that replace those of the source. */
 export const vmOverrides = {
   name: s.optional(s.text({ minLength: 1, maxLength: 80 })),
   memorySizeBytes: s.optional(s.integer({ minimum: 1 })),
   numSockets: s.optional(s.integer({ minimum: 1 })),
   numCoresPerSocket: s.optional(s.integer({ minimum: 1 })),
   numThreadsPerCore: s.optional(s.integer({ minimum: 1 })),
-  /** Replace all NICs; absent: the same subnets. */
+  /** Absent: NICs on the same subnets. */
   nics: s.optional(s.arrayOf(Nic.schema, { maxItems: 64 })),
   guestCustomization: s.secret(GuestCustomizationParams),
 } as const
