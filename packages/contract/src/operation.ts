@@ -522,13 +522,13 @@ type Intersection<U> = (U extends unknown ? (of: U) => void : never) extends (of
 
 export type DeclaredOperations<N> = N extends { readonly declared?: infer D } ? Exclude<D, undefined> : never
 
-/** `groups` becomes part of the key (`extern`). */
 /** An interface, because a declaration names it instead of writing out the types of all operations. */
 export interface DeclaredNamespace<K extends KindSets, G extends { readonly [group: string]: KindSets }>
   extends Namespace {
   readonly declared?: Merged<K> & { readonly [Group in keyof G]: Merged<G[Group]> }
 }
 
+/** `groups` becomes part of the key (`extern`). */
 export function namespace<
   const K extends KindSets,
   const G extends { readonly [group: string]: KindSets } = Record<never, never>,

@@ -4,7 +4,6 @@ import { isIP } from 'node:net'
 import { promisify } from 'node:util'
 import type * as X509 from '@peculiar/x509'
 
-/** PEM. */
 export interface SelfSigned {
   readonly certificate: string
   readonly privateKey: string
@@ -12,7 +11,6 @@ export interface SelfSigned {
 
 export interface SelfSignedOptions {
   readonly commonName: string
-  /** Host names and IP addresses under which clients reach the subject. */
   readonly alternativeNames?: readonly string[]
   readonly notBefore: Date
   readonly notAfter: Date
@@ -32,7 +30,7 @@ export async function loadX509(): Promise<typeof X509> {
   return import('@peculiar/x509')
 }
 
-/** For a server with these names, valid for `serverDays` from `now` on. */
+/** Valid for `serverDays` from `now` on. */
 export const makeSelfSignedServer = (name: string, names: readonly string[], now: number): Promise<SelfSigned> =>
   makeSelfSigned({
     commonName: name,
@@ -41,7 +39,7 @@ export const makeSelfSignedServer = (name: string, names: readonly string[], now
     notAfter: new Date(now + serverDays * dayMillis),
   })
 
-/** A new RSA key of 2048 bits with its certificate. Takes up to a second, most of it in another thread. */
+/** RSA, 2048 bits. Takes up to a second, most of it in another thread. */
 export async function makeSelfSigned(options: SelfSignedOptions): Promise<SelfSigned> {
   const { commonName, alternativeNames = [], notBefore, notAfter } = options
   const generated = await promisify(generateKeyPair)('rsa', {

@@ -30,8 +30,8 @@ export interface QueryConventions {
 }
 
 /**
- * Adds faults of shape to `faults`; call the result, which parses expressions, when there are none.
- * @throws ApiError 400 for malformed percent-encoding
+ * Faults of shape go to `faults`; without any, call the result, which parses expressions. @throws ApiError 400 for malformed
+ * percent-encoding
  */
 export function readQuery(
   operation: Operation,

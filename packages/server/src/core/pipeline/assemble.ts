@@ -1,4 +1,4 @@
-/** Used for each world and for the control interface; a seed has no pipeline and takes `assembleWorld` alone. */
+/** For worlds and the control interface; a seed has no pipeline and uses `assembleWorld` alone. */
 
 import { createRateLimiter, type RateLimiterOptions } from '../access/rate-limit.ts'
 import type { Sealer } from '../access/secrets.ts'
@@ -22,7 +22,7 @@ export type WorldServices = Omit<Services, keyof LateServices>
 
 export interface WorldParts<D> extends Omit<World<D>, 'services'> {
   readonly owner: string
-  /** Reading a service that is absent throws an error that names it. */
+  /** Reading an absent service throws an error that names it. */
   readonly services: Partial<Services>
 }
 
@@ -37,7 +37,7 @@ export interface AssembleOptions<D, R extends Tasks & TaskStarter>
   readonly fingerprintSalt: string
   readonly runner: (world: World<D>) => R
   readonly authenticator: (world: World<D>) => Authenticator
-  /** Wraps the pipeline for requests of the world to itself (elements of batches). */
+  /** For requests of the world to itself (elements of batches). */
   readonly ownDispatch?: (dispatch: Dispatch) => Dispatch
 }
 
@@ -104,7 +104,7 @@ export const assembleWorld = <D>({ owner, services, ...parts }: WorldParts<D>): 
   services: refusingAbsent(owner, services),
 })
 
-/** A handler that starts a task fails with an error that names `owner`. */
+/** Starting a task throws an error that names `owner`. */
 export function noTasks(owner: string): Tasks & TaskStarter {
   const refuse = async (): Promise<never> => {
     throw new Error(`${owner} has no tasks`)

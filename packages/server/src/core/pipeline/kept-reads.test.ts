@@ -19,7 +19,6 @@ const outcome: Outcome = { reply: { status: 200, data: { extId: '1' } } } as unk
 const keptIn = (reads: KeptReads): Outcome | undefined =>
   reads.find(reads.keyOf(request, caller) ?? '', caller, request)
 
-/** As often as it takes until an answer is kept. */
 function keep(reads: KeptReads, begun: number): void {
   for (const _ of [1, 2]) reads.keep(reads.keyOf(request, caller) ?? '', begun, { caller, outcome, trace: undefined })
 }

@@ -1,6 +1,5 @@
 /**
- * A free slot goes to the identity that holds the fewest, then to the one whose last turn is the longest ago.
- * Source: conventions 18.3 (at most 64 at once, fair between identities).
+ * A free slot goes to the identity with the fewest slots, then to the longest waiting one. Source: conventions 18.3 (at most 64 at once).
  */
 export class TaskSlots {
   readonly #count: number
