@@ -9,7 +9,6 @@ export class Unpacker {
   readonly #dataKey: Buffer
   #index = 0
   #section: Section | undefined
-  /** The beginning of a row that ends in a later part. */
   #unfinishedRow: Buffer[] = []
 
   constructor(manifest: Manifest, dataKey: Buffer) {
@@ -29,7 +28,7 @@ export class Unpacker {
     counts.compare()
   }
 
-  /** Counts the rows without parsing them, which saves memory and time. @throws as `next` */
+  /** Without parsing, which saves memory and time. @throws as `next` */
   count(content: Uint8Array): void {
     const part = this.#manifest.parts[this.#index] as Part
     const counts = new Counts(part)

@@ -14,16 +14,14 @@ import type { PackedPart } from './pack.ts'
 
 export interface RestorePointContent
   extends Pick<Manifest, 'restorePointExtId' | 'creationTime' | 'productVersion' | 'domainManager'> {
-  /** 32 bytes. */
   readonly backupKey: Buffer
   readonly dataKey: Buffer
-  /** From `packParts`; one part is in memory at a time. */
+  /** One part is in memory at a time. */
   readonly parts: Iterable<PackedPart> | AsyncIterable<PackedPart>
 }
 
 /**
- * Parts, manifest, `COMPLETE`: an interrupted backup is no restore point. @param written called after each part
- * @throws ObjectStoreError; objects that were written before remain, without `COMPLETE`
+ * Parts, manifest, `COMPLETE`: an interrupted backup is no restore point. @param written called after each part @throws ObjectStoreError
  */
 export async function writeRestorePoint(
   { store, place }: BackupPlace,

@@ -6,7 +6,7 @@ import type { Disk } from './disk.ts'
 export interface StoreFiles {
   readonly first: string
   readonly second: string
-  /** Copy of the first store, until the second one was opened successfully. */
+  /** Of the first store, until the second one was opened successfully. */
   readonly kept: string
 }
 

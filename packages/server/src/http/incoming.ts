@@ -11,7 +11,6 @@ export const maximumTarget = 16 * 1024
 export const maximumHeaderBytes = 32 * 1024
 const maximumHeaders = 100
 
-/** Lower case, as in Node. */
 const idHeaders = {
   spec: requestIdHeader.spec.toLowerCase(),
   public: requestIdHeader.public.toLowerCase(),
@@ -34,7 +33,7 @@ const headerOf =
     return Array.isArray(value) ? value[0] : value
   }
 
-/** Used for a request outside the API, whose path names no profile. */
+/** For a request outside the API, whose path names no profile. */
 export function readNames(message: IncomingMessage, fallback: Profile, makeRequestId: () => string): RequestNames {
   const header = headerOf(message)
   const clientId = header(idHeaders.spec) || header(idHeaders.public)

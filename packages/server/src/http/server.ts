@@ -21,22 +21,20 @@ export interface HttpServerOptions extends Pick<HandlerOptions, 'controlSite' | 
   readonly host: string
   readonly port: number
   readonly tls?: HttpServersOptions['tls']
-  /** For requests that show none. */
   readonly names: Profile
   readonly publicUrl: string | undefined
   /** By name in lower case; `default` always has one. */
   readonly worldSite: (name: string) => Site | undefined
   readonly setTimer: Clock['setTimer']
-  /** Unix socket on which standbys forward connections; undefined: none may. */
+  /** Standbys forward connections to this Unix socket; undefined: none may. */
   readonly standbySocket: string | undefined
 }
 
 export interface HttpServer {
   /** @param open listens on the port already, and gets no further connections */
   listen(open?: Server): Promise<{ url: string }>
-  /** Opens a port for one world. @param port 0: a free one */
+  /** @param port 0: a free one */
   listenFor(world: string, port: number): Promise<number>
-  /** Also closes its connections. */
   unlisten(port: number): void
   /** PEM, from the next connection on; none: clients are not asked for certificates. */
   requestCertificates(authorities: readonly string[]): void

@@ -26,6 +26,5 @@ export function chosenWorld({ port, header, host }: WorldHints): string | undefi
 }
 
 const worldHost = /^([^:]*)\.localhost\.?(?::\d{1,5})?$/i
-/** Whether or not the world exists. */
 export const namesWorld = (host: string): boolean => worldHost.test(host)
 const worldOfHost = (host: string): string | undefined => worldHost.exec(host)?.[1]

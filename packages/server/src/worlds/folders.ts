@@ -1,6 +1,5 @@
 /**
- * A folder with a mark and without a registry entry is deleted at the next start (unfinished creation or removal).
- * Any other folder holds a complete world and is never deleted.
+ * The next start deletes a folder with a mark and no registry entry (unfinished creation or removal); others hold complete worlds and stay.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -24,7 +23,7 @@ export interface WorldFolders {
   /** The name is free when this returns; files are deleted afterwards. */
   remove(name: string): Promise<void>
   listed(): readonly string[]
-  /** @returns unmarked folders that belong to no world, which are not touched */
+  /** @returns folders without mark and world, which stay */
   tidy(isWorld: (key: string) => boolean): readonly string[]
 }
 

@@ -48,7 +48,7 @@ export interface HostedWorld {
   readonly current: Instance | undefined
   /** @throws StartRefusal, StoreRefusal */
   instance(): Promise<Instance>
-  /** Milliseconds since 1970; the machine's time while the world rests. */
+  /** The machine's time while the world rests. */
   readonly now: () => number
   reset(): Promise<void>
   /** Between two commits, durable; the copy's baseline too. */
@@ -170,7 +170,7 @@ class World implements HostedWorld {
     return this.#options.controlOf(this)
   }
 
-  /** Only administrators see the refusal; without `default` nobody can be identified, so everybody does. */
+  /** Only administrators see the refusal; without `default`, which identifies them, everybody does. */
   #misdirected(request: ApiRequest, refusal: ApiError): Promise<Outcome> {
     const { home } = this.#options
     return home === undefined

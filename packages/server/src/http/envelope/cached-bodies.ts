@@ -1,8 +1,8 @@
-/** Bodies of whole answers: a client that polls gets the bytes of the previous answer while its entities are the same. */
+/** A polling client gets the bytes of the previous answer while its entities are the same. */
 import { LRUCache } from 'lru-cache'
 import type { Answer } from '../answers/answer.ts'
 
-/** Limit of all bodies, in UTF-8; each is also kept as text, for the journal. */
+/** In UTF-8; each body is also kept as text, for the journal. */
 const maximumBytes = 4 * 1024 * 1024
 const maximumBody = 512 * 1024
 
@@ -25,7 +25,7 @@ export class CachedBodies {
     return this.#bodies.calculatedSize
   }
 
-  /** @param key everything that the body depends on beside its entities */
+  /** @param key everything else that the body depends on */
   of(entities: readonly unknown[], key: string, write: () => string): Body {
     const cached = this.#bodies.get(key)
     if (cached !== undefined && isSame(cached.entities, entities)) {

@@ -1,6 +1,5 @@
 /**
- * Canonical values -> JSON text of a profile. Writes only fields of the contract: no internal fields or secrets can
- * leak. Schemas are compiled once for each profile and version. Source: conventions 2.3.
+ * JSON of a profile. Fields outside the contract are never written, so internal fields and secrets cannot leak. Source: conventions 2.3.
  */
 import { type AnySchema, type ObjectSchema, secretMask } from '@hyperplane/contract'
 import { chooseAlternative } from '../../core/input/validate.ts'
@@ -8,7 +7,7 @@ import { type Profile, pathIn, relIn, systemNameIn, taskIdIn, typeIn } from './n
 
 export interface RenderSettings {
   readonly profile: Profile
-  /** Namespace and version of the called operation: `clustermgmt`, `v4.0`. */
+  /** Called namespace and version: `clustermgmt`, `v4.0`. */
   readonly namespace: string
   readonly version: string
   /** Only answers to creations show one-time secrets. */
@@ -19,7 +18,7 @@ export interface RenderSettings {
 /** A schema has no static type here. */
 type Json = any
 
-/** `origin`: `https://host:port`, for absolute links. */
+/** `origin`: for absolute links. */
 export type Renderer = (value: Json, origin: string) => string
 
 /** `v4.3` -> `v4.r3`, `v4.1.b2` -> `v4.r1.b2`. */
@@ -38,7 +37,7 @@ export function reservedOf(settings: RenderSettings, type: string): Record<strin
 
 const plain: Renderer = (value) => JSON.stringify(value) ?? 'null'
 
-/** The renderer throws a TypeError for a value that does not fit the schema, which is a bug. */
+/** A value that does not fit the schema is a bug: TypeError. */
 export function rendererOf(schema: AnySchema, settings: RenderSettings): Renderer {
   const { profile } = settings
   switch (schema.type) {
@@ -93,7 +92,6 @@ const mapRenderer =
 
 interface FieldRenderer {
   readonly name: string
-  /** `"name":` */
   readonly key: string
   readonly render: Renderer
   /** For a oneOf in the public profile: `"$nameItemDiscriminator":`, and the type of a value. */

@@ -37,7 +37,7 @@ export class Ports {
   }
 
   /**
-   * @param path of a Unix socket, which replaces that of a killed process: call only with the lock of its folder
+   * Replaces the socket of a killed process: call it only with the lock of its folder.
    * @throws StartRefusal when the file system has no sockets
    */
   async listenForStandbys(path: string): Promise<void> {
@@ -125,7 +125,6 @@ function portOf(server: Server): number {
   return address.port
 }
 
-/** The same text for a TLS socket and the TCP socket below it. */
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
 
 function destroyAll(sockets: Iterable<Socket>): void {

@@ -5,8 +5,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import { makePrivateDatabase } from '../private-files.ts'
 
 /**
- * Through the only writing connection; nothing may be written until the copy has ended. `target` must not exist.
- * @param beside runs at the moment that is copied
+ * Through the only writing connection; the caller writes nothing meanwhile. `target` must not exist. @param beside runs at the copied
+ * moment
  */
 export async function copyDatabase(database: DatabaseSync, target: string, beside?: () => void): Promise<void> {
   // After a full checkpoint the main file is complete, because there is no other writer.
