@@ -1,11 +1,11 @@
-/** Which kinds of networking a cluster can carry. Source: behaviour networking.md 1.1 (CAPABILITY_NOT_SUPPORTED), 1.20. */
+/** Kinds of networking that a cluster can carry. Source: behaviour networking.md 1.1 (CAPABILITY_NOT_SUPPORTED), 1.20. */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../core/api-error.ts'
 import type { Reader } from '../../store/store.ts'
 import { requireController } from './network-controllers.ts'
 
-/** The release of the native hypervisor that brought each of them. */
+/** Releases of the native hypervisor. */
 const broughtBy = {
   SUPPORTS_PC_SPAN: '7.0',
   SUPPORTS_VLAN_ADVANCED: '10.0',
@@ -22,7 +22,7 @@ export interface Capable {
   readonly isSupported: boolean
 }
 
-/** A cluster supports what all its hosts do; only the native hypervisor supports any. */
+/** Common to all hosts; other hypervisors support none. */
 export async function capabilitiesOf(store: Reader, { extId, config }: Cluster): Promise<Capable[]> {
   const isNative = config?.hypervisorTypes?.includes('AHV') === true
   const hosts = isNative ? await store.findWhere(Host, { 'cluster/uuid': extId }) : []

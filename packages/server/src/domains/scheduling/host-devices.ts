@@ -1,7 +1,4 @@
-/**
- * Which VM has which device of a host. All devices of a VM are in one host, because it can run only there.
- * Source: behaviour vmm.md 1.5, 3.2; clustermgmt.md 1.7.
- */
+/** Devices of hosts and their VMs. All devices of a VM are in one host. Source: behaviour vmm.md 1.5, 3.2; clustermgmt.md 1.7. */
 import type { EntityOf } from '@hyperplane/contract'
 import { ApiError } from '../../core/api-error.ts'
 import { pathOf } from '../../core/standard.ts'
@@ -22,12 +19,10 @@ type OneVmDevice = PassthroughGpu | PcieCard
 type GpuBody = Omit<GpuEntity, 'extId'>
 type OfCluster = Pick<VmEntity, 'extId' | 'cluster' | 'pinnedHostExtId'>
 
-/** A part of a VM that needs a device of its own. `path`: of the part in the body. */
 export interface DeviceWish {
   readonly partExtId: string
   readonly path: string
   readonly kind: 'GPU profile' | 'PCIe device'
-  /** Names the device in errors. */
   readonly id: string
   readonly isWanted: (device: HostDevice) => device is OneVmDevice
 }
@@ -56,10 +51,7 @@ export const pcieWish = (
   isWanted: (device): device is PcieCard => device.kind === 'PCIE' && device.extId === backingInfo?.deviceExtId,
 })
 
-/**
- * A device for each wish, by part. Devices that the parts have already are kept.
- * @throws ApiError 404 when the cluster has no such device; 409 when none is free in a host that suits all of them
- */
+/** By part. Parts keep the devices that they have. @throws ApiError 404: not in the cluster; 409: none free in a suitable host */
 export async function chooseDevices(
   { store, drivers }: Looking,
   vm: OfCluster,
@@ -92,7 +84,7 @@ export async function chooseDevices(
   )
 }
 
-/** Devices of one host for all wishes, or undefined. */
+/** Undefined: the host lacks one. */
 function chosenIn(
   devices: readonly HostDevice[],
   claims: readonly Claim[],
@@ -111,7 +103,7 @@ function chosenIn(
   return chosen
 }
 
-/** Claims a device for each wish. @throws ApiError as `chooseDevices` */
+/** @throws ApiError as `chooseDevices` */
 export async function claimDevices(
   ctx: Looking<Transaction>,
   vm: OfCluster,
@@ -134,13 +126,12 @@ export async function releaseDevices(store: Transaction, vmExtId: string): Promi
   await store.removeWhere(DeviceClaim, equals(pathOf(DeviceClaim, 'vmExtId'), vmExtId))
 }
 
-/** Cards of the vendor with this type of virtual GPU. */
 export const carriesDevice =
   ({ vendor, deviceId }: GpuBody) =>
   (device: HostDevice): boolean =>
     device.kind === 'SHARED_GPU' && device.vendor === vendor && device.types.some((type) => type.deviceId === deviceId)
 
-/** The type of a virtual GPU. @throws ApiError 404 when no card of the cluster has it */
+/** @throws ApiError 404 when no card of the cluster has it */
 export function virtualGpuType(
   { hardware }: Pick<Drivers, 'hardware'>,
   clusterExtId: string,
@@ -157,7 +148,7 @@ export function virtualGpuType(
 export const sharedGpus = (devices: readonly HostDevice[]): readonly SharedGpu[] =>
   devices.filter((device) => device.kind === 'SHARED_GPU')
 
-/** Whether the cards can carry virtual GPUs of these types; each card carries one type. */
+/** Each card carries one type. */
 export function canCarry(cards: readonly SharedGpu[], typeIds: readonly number[]): boolean {
   const counts = new Map<number, number>()
   for (const id of typeIds) counts.set(id, (counts.get(id) ?? 0) + 1)
@@ -174,5 +165,4 @@ export function canCarry(cards: readonly SharedGpu[], typeIds: readonly number[]
   return true
 }
 
-/** Virtual GPUs of this type that one card carries. */
 export const perCard = ({ fraction }: VirtualGpuType): number => Math.floor(100 / fraction)

@@ -21,9 +21,7 @@ import { pointsOf, type Subject } from './series.ts'
 
 export type Request = Pick<RequestInput, 'query'>
 
-/** Over all entities. */
 const maximumOfPage = 60_000
-/** After so many entities the event loop gets a turn. */
 const together = 20
 
 type Tuple<P> = ObjectSchema<Fields> & { readonly is?: P }
@@ -151,7 +149,7 @@ export function gridFor(ctx: ReadContext, { query }: Request, span: { from: numb
 const namesIn = (tuple: ObjectSchema<Fields>): string[] =>
   Object.keys(tuple.fields).filter((name) => name !== 'timestamp')
 
-/** Adds the timestamp. Undefined: no points are selected. */
+/** Undefined: no points are selected. */
 function wantedNames(select: Selection | undefined, tuple: ObjectSchema<Fields>): string[] | undefined {
   if (select === undefined || select.fields === 'all') return namesIn(tuple)
   const stats = select.fields.get('stats')

@@ -14,13 +14,13 @@ import { type Io, ioFigures, ioOf, noIo, sumOf } from './io.ts'
 import { isPresent } from './series.ts'
 import { type Container, type StorageOver, storageOver } from './storage-over.ts'
 
-/** Sums for one container: physical bytes, unless the name says logical. */
+/** Physical bytes, unless the name says logical. */
 interface ContainerSums extends Io, DataSums {
   readonly capacityBytes: number
   readonly freeBytes: number
   readonly copies: number
   readonly reservedBytes: number
-  /** Bytes that the other containers reserve, and bytes that they use beyond their reservations. */
+  /** Reserved by other containers, or used by them beyond their reservations. */
   readonly otherReservedBytes: number
   readonly otherUnreservedBytes: number
   readonly health: number
@@ -90,7 +90,7 @@ const containerFigures: Readonly<Record<string, ContainerFigure>> = {
 
 const maximumOfAnswer = 60_000
 
-/** @param healthAt score at a time in milliseconds since 1970 @throws ApiError 400 unless the span has a positive length */
+/** @param healthAt takes milliseconds since 1970 @throws ApiError 400 unless the span has a positive length */
 export async function containerStatistics(
   ctx: ReadContext,
   request: Request,
@@ -157,7 +157,7 @@ function spaceOf(
   }
 }
 
-/** One for each time; undefined where every host was down. */
+/** undefined where every host was down. */
 async function loadsOf(
   ctx: ReadContext,
   clusterExtId: string,

@@ -1,7 +1,6 @@
 /**
- * Load and usage of one drive: a share of the load and usage of its host. Reads, and writes once for each copy, are
- * spread over the working drives by the weight of their tier. Source: behaviour clustermgmt.md 1.17, 3 (Statistics
- * generator).
+ * Reads, and writes once for each copy, are spread over the host's working drives by the weight of their tier.
+ * Source: behaviour clustermgmt.md 1.17, 3 (Statistics generator).
  */
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { DriveTier } from '../../drivers/drives.ts'
@@ -21,7 +20,6 @@ interface Reading {
   readonly writeIops: number
   readonly readKbps: number
   readonly writeKbps: number
-  /** Microseconds. */
   readonly readMicros: number
   readonly writeMicros: number
   readonly capacityBytes: number
@@ -29,10 +27,9 @@ interface Reading {
 }
 
 interface Tier {
-  /** Part of the load of a host, compared with drives of other tiers. */
+  /** Relative to drives of other tiers. */
   readonly weight: number
   readonly micros: number
-  /** At which the drive is fully busy. */
   readonly iops: number
 }
 
@@ -55,7 +52,7 @@ const micros: Figure = (reading) => {
   return iops(reading) === 0 ? 0 : Math.round(waits / iops(reading))
 }
 
-/** With series of the least (Base) and the greatest reading (Peak) of each interval. */
+/** Also least (Base) and greatest reading (Peak) of each interval. */
 const ranged: Readonly<Record<string, Figure>> = {
   IoBandwidthkbps: kbps,
   IoLatencyMicrosec: micros,
@@ -81,7 +78,6 @@ const others: Readonly<Record<string, Figure>> = {
 const series = /^disk(Base|Peak)?(.*)$/
 
 interface Measured {
-  /** Id of the drive. */
   readonly extId: string
   readonly host: Host
   readonly copies: number
@@ -139,7 +135,6 @@ function seriesOf(
   })
 }
 
-/** Undefined: the drive did not work at the time. */
 function readingOf(extId: string, sums: HostSums, states: readonly DriveState[], copies: number): Reading | undefined {
   const index = states.findIndex((state) => state.extId === extId)
   const drive = states[index]
@@ -162,7 +157,7 @@ function readingOf(extId: string, sums: HostSums, states: readonly DriveState[],
   }
 }
 
-/** Whole numbers that add up to the total over all weights. */
+/** Whole numbers whose sum over all indexes is the total. */
 function partOf(total: number, weights: readonly number[], index: number): number {
   const sumTo = (end: number): number => weights.slice(0, end).reduce((sum, weight) => sum + weight, 0)
   const all = sumTo(weights.length)

@@ -7,20 +7,18 @@ import { readingSeconds } from '../../drivers/telemetry.ts'
 export const statTypes = ['SUM', 'MIN', 'MAX', 'AVG', 'COUNT', 'LAST'] as const
 export type StatType = (typeof statTypes)[number]
 
-/** Points in (from, to], at multiples of the interval. Seconds since 1970. */
+/** Points in (from, to], at multiples of the interval. All times are seconds since 1970. */
 export interface Grid {
   readonly from: number
   readonly to: number
   readonly intervalSeconds: number
-  /** The requested interval, if it gave too many points. */
+  /** Set if the requested interval gave too many points. */
   readonly widenedFrom?: number
 }
 
 export interface Bucket {
-  /** End of the interval; seconds since 1970. */
   readonly at: number
   readonly timestamp: string
-  /** Seconds since 1970. */
   readonly times: readonly number[]
   /** Readings that each of `times` represents. */
   readonly weight: number
@@ -43,7 +41,7 @@ export function spanOf(parameters: Parameters, now: number): { readonly from: nu
   return { from: Math.max(from / 1000, now / 1000 - retentionSeconds), to: Math.min(to, now) / 1000 }
 }
 
-/** In the words of the namespace that is asked; vmm has its text in two parts. */
+/** In the words of the called namespace; vmm splits its text. */
 function isNotBefore(start: string, end: string): ApiError {
   const [expected, found] = [`a time before $endTime (${end})`, `"${start}"`]
   const fault = `expected ${expected}, found ${found}`

@@ -23,7 +23,6 @@ export interface SubjectDisk {
 }
 
 export interface Wanted {
-  /** Index in `vm.disks`; absent: the whole VM. */
   readonly disk?: number
   readonly figures: Readonly<Record<string, Figure>>
   readonly names: readonly string[]
@@ -117,7 +116,6 @@ function valuesOf(subject: Subject, { type, disk }: Wanted, figures: Prepared, s
   }
 }
 
-/** @param weight readings that each item represents */
 export function folded(
   type: 'SUM' | 'MIN' | 'MAX' | 'COUNT',
   each: readonly Values[],

@@ -1,6 +1,6 @@
 /**
- * Compression, deduplication and erasure coding. Savings grow with time since the reduction was enabled or the data was
- * written, whichever is later. Source: behaviour clustermgmt.md 1.9, 3 (Capacity).
+ * Savings grow from the later of two times: the reduction was enabled, the data was written. Source: behaviour clustermgmt.md 1.9, 3
+ * (Capacity).
  */
 
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -10,7 +10,7 @@ import { parseTime } from '../../core/time/clock.ts'
 type Since = NonNullable<StorageContainer['reductionsSince']>
 
 export interface Data {
-  /** Seed of the ratios, so that data keeps its ratios. */
+  /** Seed, so that data keeps its ratios. */
   readonly extId: string
   readonly uniqueBytes: number
   /** Milliseconds since the data was written; absent: unlimited. */
@@ -87,7 +87,7 @@ const grown = (millis: number, hours: number): number => 1 - Math.exp(-millis / 
 const ratio = (range: { least: number; most: number; hours: number }, seed: string, millis: number): number =>
   1 + (range.least + (range.most - range.least) * drawsFrom(seed)() - 1) * grown(millis, range.hours)
 
-/** Start of each enabled reduction: `now`, unless it was enabled before. */
+/** `now`, unless the reduction was enabled before. */
 export function reductionsSince(
   container: Pick<StorageContainer, 'isCompressionEnabled' | 'onDiskDedup' | 'erasureCode'>,
   stored: StorageContainer | undefined,

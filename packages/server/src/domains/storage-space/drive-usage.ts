@@ -22,26 +22,22 @@ async function poolOf(ctx: DriveContext, clusterExtId: string): Promise<Pool> {
   return { drives, usedBytes: await usedBytes(ctx, clusterExtId), hosts: hosts.length }
 }
 
-/** The data of the pool is spread in proportion to it. @param at milliseconds since 1970 */
+/** The pool's data is spread in proportion to it. @param at milliseconds since 1970 */
 const weightAt = (drive: Drive, at: number): number => usableBytes(drive.sizeBytes) * shareAt(drive, at)
 
-/** Part of the pool's data that the drive has, among the working drives of all hosts that are up. */
+/** Share of the pool's data, among the working drives of all hosts that are up. */
 export function partOf(drive: Drive, drives: readonly Drive[], at: number): number {
   const all = drives.reduce((sum, other) => sum + weightAt(other, at), 0)
   return all === 0 ? 0 : weightAt(drive, at) / all
 }
 
-/** Working drives of the hosts that are up. */
 export const workingDrives = (hardware: Drivers['hardware'], hosts: readonly Host[]): readonly Drive[] =>
   hosts
     .filter(({ extId }) => hardware.isHostUp(extId))
     .flatMap(({ extId }) => hardware.drivesOf(extId))
     .filter(isWorking)
 
-/**
- * One for each drive; for a lost drive, the bytes that other drives have not copied yet. Reads every guest of the
- * cluster.
- */
+/** One for each drive; a lost drive has the bytes that others have not copied yet. Reads every guest of the cluster. */
 export async function evacuationsOf(
   ctx: DriveContext,
   clusterExtId: string,
@@ -65,7 +61,7 @@ function evacuationOf(
   return { bytes: Math.max(0, Math.round(lost - (bytesPerSecond * (now - since)) / 1000)), bytesPerSecond }
 }
 
-/** Fair share of a drive that is new in the pool. */
+/** Fair share of a new drive. */
 export async function fairBytes(ctx: DriveContext, clusterExtId: string, drive: Drive): Promise<number> {
   const { drives, usedBytes: used } = await poolOf(ctx, clusterExtId)
   const totalBytes = [...drives, drive].reduce((sum, { sizeBytes }) => sum + usableBytes(sizeBytes), 0)

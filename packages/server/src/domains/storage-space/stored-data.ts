@@ -1,4 +1,4 @@
-/** Everything that takes space in the storage containers of a cluster. Source: behaviour clustermgmt.md 3 (Capacity). */
+/** All data in the storage containers of a cluster. Source: behaviour clustermgmt.md 3 (Capacity). */
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { Image } from '@hyperplane/contract/vmm/content/image'
@@ -23,7 +23,7 @@ export interface StoredData extends Data {
   readonly logicalBytes: number
   /** Capacity of a thin disk; default: the bytes that it holds. */
   readonly sizeBytes?: number
-  /** Bytes that it would also take if clones, or snapshots, were copies. */
+  /** Additional bytes if clones, or snapshots, were copies. */
   readonly cloneBytes?: number
   readonly snapshotBytes?: number
   /** Bytes that only snapshots hold. */
@@ -39,7 +39,7 @@ interface DataContext {
 
 export const imageContainerName = 'SelfServiceContainer'
 
-/** The data that exists now, as large as it was or will be at `time`. Reads every disk of the cluster. */
+/** As large as it was or will be at `time`. Reads every disk of the cluster. */
 export async function storedData(
   ctx: DataContext,
   clusterExtId: string,
@@ -110,7 +110,7 @@ async function disksOfExternalVms(
 const sized = (held: number | ReturnType<typeof dataOf>) =>
   typeof held === 'number' ? { logicalBytes: held, uniqueBytes: held } : held
 
-/** Bytes of a layer count once, for any number of disks that read the layer. */
+/** Bytes of a layer count once, for any number of readers. */
 function dataOf({ containerExtId, ownBytes, disks = 1, snapshots = 0 }: Layer) {
   const others = Math.max(0, snapshots - (disks === 0 ? 1 : 0))
   return {
@@ -156,7 +156,7 @@ async function volumeDisks({ store, drivers }: DataContext, containers: readonly
   return data
 }
 
-/** Files are not compressed: those of others, backups of managers, images and OVAs. */
+/** Not compressed: foreign files, backups of managers, images and OVAs. */
 async function files(
   ctx: DataContext,
   clusterExtId: string,
@@ -194,7 +194,7 @@ const ageOf = (time: string | undefined, now: number): number | undefined => {
   return since === undefined ? undefined : Math.max(0, now - since)
 }
 
-/** Bytes of a container, or of one thing in it. The last four: all copies, before and after each reduction. */
+/** The last four: all copies, before and after each reduction. */
 export interface DataSums {
   readonly logicalBytes: number
   readonly sizeBytes: number
@@ -235,7 +235,6 @@ export function added(a: DataSums, b: DataSums): DataSums {
   }
 }
 
-/** By container id. */
 export async function sumsOfContainers(
   ctx: DataContext,
   clusterExtId: string,

@@ -6,7 +6,7 @@ const fullPercent = 65
 const fillingDays = 20
 const millisPerDay = 24 * 60 * 60 * 1000
 
-/** Bytes that the guest has written; without an age, the final level. */
+/** Without an age: the final level. */
 export function filled(sizeBytes: number, ageMillis = Number.POSITIVE_INFINITY): number {
   const share = (1 - Math.exp(-ageMillis / (fillingDays * millisPerDay))) * 10_000
   return Math.floor((Math.floor((sizeBytes * fullPercent) / 100) / 10_000) * Math.round(share))
@@ -17,7 +17,7 @@ type DiskEntity = NonNullable<Vm['disks']>[number]
 export const fillOf = ({ diskFills = [] }: Vm, { extId }: DiskEntity) =>
   diskFills.find(({ diskExtId }) => diskExtId === extId)
 
-/** Bytes that the guest has written to its disk. @param at milliseconds since 1970 */
+/** @param at milliseconds since 1970 */
 export function writtenTo(vm: Vm, disk: DiskEntity, at: number): number {
   const sizeBytes = (disk.backingInfo as { diskSizeBytes?: number } | undefined)?.diskSizeBytes ?? 0
   const { since, writtenBytes } = fillOf(vm, disk) ?? { since: vm.createTime, writtenBytes: 0 }

@@ -1,6 +1,6 @@
 /**
- * Ids `<cluster id>::<n>` of hosts and containers for older clients. `n` is the row's sequence number by creation, so
- * that other rows do not change it. Source: behaviour volumes-storage.md 1.8 (nodeIds, containerId, hostId).
+ * Ids `<cluster id>::<n>` for older clients; `n` is the row's sequence number, which never changes.
+ * Source: behaviour volumes-storage.md 1.8 (nodeIds, containerId, hostId).
  */
 
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -18,7 +18,7 @@ export async function hostNumber(store: Reader, hostExtId: string): Promise<stri
   return row === undefined ? undefined : `${row.entity.cluster?.uuid}::${row.sequence}`
 }
 
-/** @param number with or without the cluster id */
+/** With or without the cluster id. */
 export async function hostWithNumber(store: Reader, clusterExtId: string, number: string): Promise<string | undefined> {
   const qualified = number.includes('::') ? number.toLowerCase() : `${clusterExtId}::${number}`
   for (const { extId } of await hostsOf(store, clusterExtId)) {

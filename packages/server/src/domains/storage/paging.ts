@@ -1,14 +1,11 @@
-/**
- * A page beyond the end returns the last one, and a limit of 0 no items.
- * Source: specification 4.1 ($page, $limit); behaviour volumes-storage.md 1.8.
- */
+/** A page beyond the end returns the last one, a limit of 0 no items. Source: specification 4.1 ($page, $limit); volumes-storage.md 1.8. */
 
 import type { ListResult } from '../../core/handlers.ts'
 import type { RequestInput } from '../../core/input/request-input.ts'
 import { listOf } from '../../core/standard.ts'
 import { applySelection } from '../../odata/index.ts'
 
-/** @param present called for the items of the page only */
+/** Only for items of the page. */
 export async function clampedList<T extends object>(
   items: readonly T[],
   { query }: Pick<RequestInput, 'query'>,
