@@ -1,6 +1,6 @@
 /**
- * A folder, or `s3://BUCKET[/PREFIX][?endpoint=https://HOST:PORT&region=REGION]`. Credentials come only from the
- * environment: every user can read arguments. Source: behaviour platform.md 8 (place), 9 (offline).
+ * A folder, or `s3://BUCKET[/PREFIX][?endpoint=https://HOST:PORT&region=REGION]`. Credentials come from the environment only: every user
+ * can read arguments. Source: behaviour platform.md 8 (place), 9 (offline).
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -86,7 +86,7 @@ function credentialsIn(env: Environment): Pick<BucketPlace, 'accessKeyId' | 'sec
   return { accessKeyId, secretAccessKey }
 }
 
-/** From the variable that other tools read as well. */
+/** The variable is that of other tools. */
 function certificateIn(env: Environment): Pick<BucketPlace, 'certificate'> {
   const file = env['AWS_CA_BUNDLE']
   if (!file) return {}

@@ -1,4 +1,4 @@
-/** The history of flows in the simulated network is kept whenever something changes that they depend on. */
+/** Records the history of simulated flows whenever one of their causes changes. */
 import { createObserver } from '../drivers/simulated/flows/observer.ts'
 import { coalesced, type ObservationOptions } from './coalesced.ts'
 

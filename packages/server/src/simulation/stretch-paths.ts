@@ -1,4 +1,4 @@
-/** Gateways of the simulated world follow their stretches whenever something changes that the tunnels depend on. */
+/** Gateways follow their stretches whenever a cause of the tunnels' state changes. */
 import { stretchCollections, stretchObservation } from '../drivers/simulated/stretches.ts'
 import { coalesced, type ObservationOptions } from './coalesced.ts'
 

@@ -18,9 +18,7 @@ import { findTarget } from './targets.ts'
 
 export interface PlannedEvent {
   readonly event: Happening
-  /** Milliseconds since 1970; absent: now. */
   readonly at?: number
-  /** Absent: until its counterpart happens. */
   readonly until?: number
 }
 
@@ -168,7 +166,7 @@ class EventSchedule implements WorldEvents {
     return { ...begun, status: 'LASTING', endTime }
   }
 
-  /** Ends the events whose counterpart `row` is, and those that it replaces. */
+  /** Ends events that `row` counteracts or replaces. */
   async #endOthers(transaction: Transaction, row: EventRow, target: Target, hasChanged: boolean): Promise<void> {
     const { type } = row.event
     for (const other of await transaction.findWhere(EventRecord, { status: 'LASTING' })) {
