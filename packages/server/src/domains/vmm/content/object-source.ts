@@ -21,20 +21,19 @@ export function objectOf(kind: string, source: object | undefined): ObjectOrigin
   return { kind: 'object', bucket: buckets[kind] as string, key: key as string }
 }
 
-/** For messages. */
 export const pathOf = ({ bucket, key }: ObjectOrigin): string => `${bucket}/${key}`
 
 export const noObjectStore =
   'this service has no object store; its operator sets one with --object-store (HYPERPLANE_OBJECT_STORE)'
 
-/** Reads an origin. Objects take real time, for which a clock that is moved by hand has to wait. */
+/** Objects take real time, for which a manually moved clock must wait. */
 export const reading = <T>(
   { clock }: Pick<StepContext, 'clock'>,
   origin: ContentOrigin | UrlAccess,
   work: () => Promise<T>,
 ): Promise<T> => ('bucket' in origin ? clock.lengthy(work) : work())
 
-/** Keys that URL parsers change, which could even lead into another bucket. */
+/** Refuses keys that URL parsers change: they could lead into another bucket. */
 export function keyFaults(source: object | undefined): ApiError[] {
   const { key } = (source ?? {}) as Source
   if (key === undefined) return []

@@ -26,14 +26,14 @@ export interface OfVm {
 
 export const nameOfExternVm = ({ name, extId }: ExternVmEntity): string => name ?? extId
 
-/** The version rises, so that only one of two requests with the same entity tag is admitted. @throws ApiError 409 VM_BUSY */
+/** Raises the version, so that only one of two requests with the same entity tag is admitted. @throws ApiError 409 VM_BUSY */
 export async function admitExternVm(ctx: WriteContext, vm: ExternVmEntity): Promise<ExternVmEntity> {
   requireShortQueue(ctx, vm.extId, nameOfExternVm(vm))
   await ctx.store.touch(ExternVm, vm.extId)
   return vm
 }
 
-/** A management that is away cannot undo anything: the task ends, and the next poll mirrors what is left there. */
+/** An absent management cannot undo anything: the task ends, and the next poll mirrors the VM. */
 export async function undoIfReached(undo: () => Promise<unknown>): Promise<void> {
   try {
     await undo()
@@ -55,12 +55,12 @@ export function requireStates(
   throw new ApiError('INVALID_POWER_STATE', { name: nameOfExternVm(vm), state, operation, states: states.join(' or ') })
 }
 
-/** The VM when its task runs. @throws ApiError when its management no longer has the VM */
+/** @throws ApiError when the management no longer has the VM */
 export async function requireExternVm(store: Reader, vmExtId: string): Promise<ExternVmEntity> {
   return rowWithId(store, ExternVm, vmExtId)
 }
 
-/** The version rises for failed tasks too: an entity tag that was read while the task ran is outdated in any case. */
+/** Raises the version: an entity tag that was read while the task ran is outdated in any case. */
 export async function endExternUnchanged(ctx: RecordContext, { vmExtId }: OfVm): Promise<void> {
   if ((await ctx.store.get(ExternVm, vmExtId)) !== undefined) await ctx.store.touch(ExternVm, vmExtId)
 }

@@ -11,7 +11,7 @@ import type { ExternVmEntity, OfVm } from './admission.ts'
 
 const pollSeconds = 30
 
-/** Fields that change all the time: a change of these alone does not change the entity tag. */
+/** Change often, so these fields alone do not change the entity tag. */
 const observed = ['host', 'nics'] as const
 
 export const pollInventory = {
@@ -42,7 +42,7 @@ export const pollInventory = {
   },
 }
 
-/** A VM that its management has moved to another cluster keeps what this control plane holds of it. */
+/** A VM that its management has moved to another cluster keeps its fields of this control plane. */
 async function mirrorAll(
   store: Transaction,
   inventories: readonly ExternalInventory[],
@@ -77,10 +77,7 @@ export async function mirror(
   else await store.update(ExternVm, ours.extId, changes)
 }
 
-/**
- * Ends a task: the VM as its management shows it now, and a new entity tag. A VM that was removed in the meantime is
- * no fault.
- */
+/** Ends a task with the VM as its management shows it now, and a new entity tag. A removed VM is no fault. */
 export async function mirrorAndTouch(ctx: RecordContext, { vmExtId }: OfVm, outside: OutsideVm): Promise<void> {
   const ours = await ctx.store.get(ExternVm, vmExtId)
   if (ours === undefined) return
@@ -88,7 +85,7 @@ export async function mirrorAndTouch(ctx: RecordContext, { vmExtId }: OfVm, outs
   await ctx.store.touch(ExternVm, vmExtId)
 }
 
-/** Fields of this control plane; the management reports all others. */
+/** All other fields come from the management. */
 const heldHere: readonly string[] = ['categories', 'extId', 'links', 'nutanixGuestTools', 'ownershipInfo', 'tenantId']
 const mirrored = Object.keys(ExternVm.schema.fields).filter((name) => !heldHere.includes(name)) as (keyof OutsideVm)[]
 

@@ -1,4 +1,4 @@
-/** Compliance with policies, computed for each answer and never stored. Source: behaviour vmm.md 1.12, 1.13. */
+/** Computed for each answer and never stored. Source: behaviour vmm.md 1.12, 1.13. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { ReadContext as CoreReadContext } from '../../../core/context.ts'
@@ -10,25 +10,25 @@ import { isNative } from '../vm/create/clusters.ts'
 
 export type Evaluating = Pick<CoreReadContext<Drivers>, 'clock' | 'drivers' | 'store'>
 
-/** What is particular to one kind of policy. `Reason`: the shapes with which its answers explain non-compliance. */
+/** Differences between kinds of policies. `Reason`: shapes that explain non-compliance. */
 export interface PolicyRules<R extends AnyResource, Reason> {
   readonly kind: R
   readonly categoriesOf: (policy: EntityOf<R>) => readonly string[]
   readonly clusterNotSupported: Reason
   /** Absent: several policies may govern one VM. */
   readonly conflictWith?: (olderPolicyExtId: string) => Reason
-  /** Groups outside these policies which exclude their VMs from them, by VM. */
+  /** Groups outside these policies that exclude their VMs, by VM. */
   readonly conflictsElsewhere?: (ctx: Evaluating) => ReadonlyMap<string, Reason>
-  /** The violations among VMs of one cluster that the policy governs, by VM; VMs left out comply. */
+  /** Among governed VMs of one cluster, by VM; the others comply. */
   readonly violationsOf: (
     ctx: Evaluating,
     clusterExtId: string,
     vms: readonly VmEntity[],
     policy: EntityOf<R>,
   ) => Promise<ReadonlyMap<string, Violation<Reason>>>
-  /** A VM complies or not whatever other VMs do, so that one can be judged alone. */
+  /** Independent of other VMs, so that one can be judged alone. */
   readonly judgesVmsAlone?: true
-  /** The types of a compliance status in answers. */
+  /** Types of a compliance status in answers. */
   readonly statusTypes: { readonly pending: string; readonly compliant: string; readonly nonCompliant: string }
 }
 
@@ -44,9 +44,8 @@ export interface VmState<Reason> {
 }
 
 export interface Evaluation {
-  /** Judges VMs that changed just now too, instead of reporting them as pending. */
+  /** Also judges VMs that changed just now, instead of reporting them as pending. */
   readonly isImmediate?: boolean
-  /** Only the state of this VM is needed. */
   readonly about?: VmEntity
 }
 
@@ -55,10 +54,10 @@ interface Dated {
   readonly updateTime?: string | undefined
 }
 
-/** After a change of a VM, or of a policy that selects the VM, the state of the VM is pending for this long. */
+/** Duration of the pending state, after a change of a VM or of a policy that selects it. */
 const pendingMillis = 5_000
 
-/** The states of the VMs that each of these policies selects, by policy; VMs oldest first. */
+/** States of selected VMs, by policy; VMs oldest first. */
 export async function complianceOf<R extends AnyResource, Reason>(
   ctx: Evaluating,
   rules: PolicyRules<R, Reason>,
@@ -110,7 +109,6 @@ export async function complianceOf<R extends AnyResource, Reason>(
 
 interface Selected {
   readonly vm: VmEntity
-  /** Oldest first. */
   readonly selectors: readonly Dated[]
 }
 

@@ -39,7 +39,7 @@ export const ConsoleToken = resource('internal.v1.vmm.ConsoleToken', {
   ofCluster: { by: 'vmExtId', partOf: 'Vm' },
 })
 
-/** Changes nothing of the VM: the entity tag stays, and the task does not wait for other tasks of the VM. */
+/** The VM does not change: its entity tag stays, and the task does not wait for other tasks of the VM. */
 export async function generateConsoleToken(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
   const vm = ctx.target
   await requireClusterReachable(ctx, vm.cluster?.extId)
@@ -76,7 +76,7 @@ interface Checking {
   readonly store: Reader
 }
 
-/** A token opens the console of its VM once, before it expires, and only while the VM is ON. Undefined: nothing. */
+/** Tokens work once, before they expire, and while the VM is ON. */
 export async function tokenHolder(
   { clock, secrets, store }: Checking,
   vmExtId: string,
@@ -92,7 +92,7 @@ export async function tokenHolder(
   return { ...holder, type: type as Caller['type'], credential: credential as Caller['credential'] }
 }
 
-/** Uses the token up if it opens the console. */
+/** Used up if it opens the console. */
 export async function redeemConsoleToken(
   checking: Checking & { readonly store: Transaction },
   vmExtId: string,

@@ -1,6 +1,6 @@
 /**
- * VMs leave a host that enters maintenance, and come back: under the queue of the VM, as subtasks of the maintenance.
- * Source: behaviour vmm.md 3.2 (Maintenance); clustermgmt.md 1.4.
+ * VMs leave a host for its maintenance and come back, in their queues, as subtasks. Source: behaviour vmm.md 3.2 (Maintenance);
+ * clustermgmt.md 1.4.
  */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
@@ -12,7 +12,6 @@ import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { movedTo, moveStep, type OnHost, recordMove } from './migration.ts'
 import { recordOff, removeIso } from './power/power.ts'
 
-/** The VM that is to leave the host now, if it is in one of these states there. */
 async function leaving(
   store: Reader,
   { vmExtId, hostExtId }: VmOfHost,
@@ -24,13 +23,13 @@ async function leaving(
   return isLeaving && states.includes(vm.powerState) ? vm : undefined
 }
 
-/** Ends the refusal of other operations that `reserved` began. */
+/** Other operations are permitted again; `reserved` had stopped them. */
 async function unlock(ctx: RecordContext, { vmExtId }: VmOfHost): Promise<void> {
   if ((await ctx.store.get(Vm, vmExtId)) !== undefined)
     await ctx.store.observe(Vm, vmExtId, { migrationTaskExtId: undefined })
 }
 
-/** @param target chooses and reserves a host; undefined: the VM stays where it is */
+/** @param target chooses and reserves a host; undefined: the VM stays */
 const reserveStep = (target: (ctx: RecordContext, input: VmOfHost) => Promise<OnHost | undefined>): Step<VmOfHost> => ({
   name: 'reserve',
   progress: 10,

@@ -28,10 +28,7 @@ export const imagesOf = (files: readonly FileBacking[]): string[] => [
   ...new Set(files.flatMap((file) => imageOf(file) ?? [])),
 ]
 
-/**
- * For `filesUnderWay` of the VM: until the task ends, the images and containers of these files cannot be deleted.
- * @param copies by id: files with other content than the image that they name
- */
+/** Images and containers of these files cannot be deleted until the task ends. @param copies by id: content other than the named image */
 export const underWay = (files: readonly FileBacking[], copies: Readonly<Record<string, DiskSource>> = {}): UnderWay =>
   files.map((file) => {
     const diskExtId = file.diskExtId as string
@@ -39,14 +36,14 @@ export const underWay = (files: readonly FileBacking[], copies: Readonly<Record<
     return { diskExtId, ...defined({ imageExtId, containerExtId: file.storageContainer?.extId }) }
   })
 
-/** The other files under way, without these. */
+/** All files under way but these. */
 export const without = (vm: VmEntity, diskExtIds: readonly string[]): UnderWay | undefined => {
   const others = (vm.filesUnderWay ?? []).filter(({ diskExtId }) => !diskExtIds.includes(diskExtId))
   return others.length === 0 ? undefined : others
 }
 
 export interface FileContent {
-  /** Takes the place of the source that the file names. */
+  /** Used instead of the source that the file names. */
   readonly content?: DiskSource | undefined
   readonly isReadOnly?: true | undefined
 }
@@ -118,7 +115,6 @@ export async function requireRoom(
   }
 }
 
-/** Source images that the cluster does not hold yet. */
 export async function imagesToCopy(
   store: Reader,
   files: readonly FileBacking[],
@@ -128,7 +124,7 @@ export async function imagesToCopy(
   return images.filter(({ clusterLocationExtIds }) => !clusterLocationExtIds?.includes(clusterExtId))
 }
 
-/** For a task that reads these sources: images that it copies to the cluster, and recovery points. */
+/** Images to copy to the cluster, and recovery points. */
 export async function locksOf(store: Reader, files: readonly FileBacking[], clusterExtId: string): Promise<string[]> {
   const locks = (await imagesToCopy(store, files, clusterExtId)).map(({ extId }) => extId)
   for (const { dataSource } of files) {
@@ -158,7 +154,7 @@ export async function storeImageCopies(
   }
 }
 
-/** A recorded copy stays: it belongs to the image, and other VMs may use it already. */
+/** Recorded copies belong to the image and stay: other VMs may use them already. */
 export async function removeCopies(
   ctx: StepContext,
   files: readonly FileBacking[],

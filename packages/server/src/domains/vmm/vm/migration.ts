@@ -1,7 +1,4 @@
-/**
- * Live migration as a step of a task: an earlier step reserves the target, this one moves the VM, a later one records
- * the move. Source: behaviour vmm.md 1.0 (the host is a runtime observation), 3.5.
- */
+/** An earlier step reserves the target, this one moves the VM, a later one records it. Source: behaviour vmm.md 1.0 (host), 3.5. */
 
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type RecordContext, type Step, type StepContext, throwIfCanceled } from '../../context.ts'
@@ -9,7 +6,7 @@ import { releaseReservation } from '../../scheduling/scheduler.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { type OfVm, requireVm } from './admission.ts'
 
-/** The part of the migration that comes before the VM is paused. */
+/** Before the VM is paused. */
 const copiedPart = 0.88
 
 export interface OnHost {
@@ -21,10 +18,7 @@ export const chosenHost = (ctx: Pick<StepContext, 'outputs'>, step: string): str
 
 export const movedTo = (ctx: Pick<StepContext, 'outputs'>): string | undefined => chosenHost(ctx, 'move')
 
-/**
- * @param reserving name of the step that keeps the reserved host as its output
- * @param from progress of the task when the step begins
- */
+/** @param reserving earlier step whose output is the reserved host @param from progress of the task at the beginning */
 export const moveStep = (reserving: string, progress: number, from: number): Step<OfVm> => ({
   name: 'move',
   progress,
@@ -51,13 +45,13 @@ export const moveStep = (reserving: string, progress: number, from: number): Ste
   },
 })
 
-/** Until the domain switches over, a request to cancel the task ends the migration. */
+/** A cancel ends the migration until the domain switches over. */
 async function reportCopied(ctx: StepContext, from: number, to: number, share: number): Promise<void> {
   throwIfCanceled(ctx)
   await ctx.progress(from + (to - from) * copiedPart * share)
 }
 
-/** Records the new host and releases the reservation on the former one; the entity tag stays. */
+/** Releases the reservation on the former host; the entity tag stays. */
 export async function recordMove(ctx: RecordContext, vmExtId: string, hostExtId: string): Promise<void> {
   const now = ctx.clock.iso()
   const former = (await requireVm(ctx.store, vmExtId)).host?.extId

@@ -1,6 +1,6 @@
 /**
- * Records changes of VMs that no operation requested: a guest halts or reboots itself, a VM is paused because its
- * storage stalls or is full, a host falls silent. VMs with a running task wait for the next run.
+ * Changes without a request: halts and reboots by the guest, pauses by storage, silent hosts. VMs with a running task wait for the next
+ * run.
  * Source: behaviour vmm.md 1.1 (states, transitions by the world).
  */
 
@@ -49,7 +49,7 @@ export const observeDomains = {
   },
 }
 
-/** VMs whose rows may differ from the hypervisor: only these are read, because most runs find nothing to change. */
+/** Only VMs whose rows may differ from the hypervisor: most runs find nothing to change. */
 async function suspects({ store, drivers }: ScheduleContext, unasked: Iterable<string>): Promise<ReadonlySet<string>> {
   const found = new Set(unasked)
   const silent = (await store.find(Host)).filter(({ extId }) => !drivers.hardware.isHostUp(extId))
@@ -84,7 +84,7 @@ async function follow(
   return 'settled'
 }
 
-/** The guest rebooted itself. The row changes only if it did not say ON, for example while the host was silent. */
+/** Changes the row only if it did not say ON, for example while the host was silent. */
 async function recordReboot(ctx: Recording, vm: VmEntity): Promise<'settled'> {
   if (vm.powerState === 'ON') await notePower(ctx.store, ctx.ids, vm, 'RESET', ctx.clock.iso())
   else await setPower(ctx, vm, 'RESET', { powerState: 'ON' })

@@ -14,7 +14,7 @@ const item = (fields: Readonly<Record<string, string | number>>): string =>
     .map(([name, value]) => `<r:${name}>${value}</r:${name}>`)
     .join('')}</o:Item>`
 
-/** As an export tool with other prefixes and units writes it. */
+/** Other prefixes and units than ours. */
 const descriptor = (disk = '', more = ''): string => `<?xml version='1.0' encoding='UTF-8'?>
 <o:Envelope xmlns:o="http://schemas.dmtf.org/ovf/envelope/1"
   xmlns:r="http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocationSettingData"
@@ -37,7 +37,6 @@ const descriptor = (disk = '', more = ''): string => `<?xml version='1.0' encodi
 
 const disk = Buffer.concat([Buffer.from('KDMV'), Buffer.alloc(2000, 7)])
 
-/** An archive by GNU tar, in the order of the files. */
 async function archived(
   files: Readonly<Record<string, Buffer | string>>,
   options: readonly string[] = [],

@@ -9,7 +9,6 @@ import type { VmConfig } from './vm-config.ts'
 const MiB = 1024 ** 2
 
 export interface Packaged {
-  /** Name of the files, without an extension. */
   readonly baseName: string
   readonly vmConfig: VmConfig
   readonly format: DiskFormat
@@ -28,7 +27,7 @@ export function textsOf(packaged: Packaged): readonly TextFile[] {
 
 const quoted = (value: string | number): string => `"${escapeXml(String(value))}"`
 
-/** Undefined fields are left out; `Item` demands the order of the alphabet. */
+/** Omits undefined fields; `Item` needs alphabetical order. */
 const item = (fields: Readonly<Record<string, string | number | undefined>>, extra = ''): string =>
   [
     '      <Item>',

@@ -7,7 +7,7 @@ import type { RecordContext, StepContext } from '../../../context.ts'
 import { requireRoom } from '../../vm/files.ts'
 import { type Copy, copiesOn, firstClusterOf, type VersionEntity } from './version-content.ts'
 
-/** Copies that the cluster still needs; their ids follow from the version, so that a repeated step makes the same ones. */
+/** Their ids follow from the version, so that a repeated step makes the same copies. */
 async function copiesFor(ctx: StepContext, version: VersionEntity, clusterExtId: string): Promise<Copy[]> {
   if (version.clusterLocationExtIds?.includes(clusterExtId) === true) return []
   const container = await defaultContainer(ctx.store, clusterExtId)
@@ -54,7 +54,7 @@ export async function storeVersionCopies(
   })
 }
 
-/** Once they are recorded, the copies belong to the version, and other deployments may use them. */
+/** Recorded copies belong to the version, and other deployments may use them. */
 export async function deleteUnstored(ctx: StepContext, versionExtId: string, clusterExtId: string): Promise<void> {
   const version = await ctx.store.get(TemplateVersion, versionExtId)
   if (version === undefined) return

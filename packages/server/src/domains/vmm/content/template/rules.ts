@@ -23,7 +23,6 @@ export type DeploymentBody = ValueOf<typeof TemplateDeployment>
 
 export const vmSource = 'vmm.v4.content.TemplateVmReference'
 
-/** A source as the contract has checked it. */
 interface SourceBody {
   readonly $objectType?: string
   readonly extId?: string
@@ -46,7 +45,7 @@ function overridesFaults(operation: string, body: OverrideBody): ApiError[] {
   return [...twice, ...overrideFaults(body as Overrides)]
 }
 
-/** At most one of them says how the guests of the version are customised. */
+/** At most one customises the guests of the version. */
 function customizationFaults(version: VersionBody): ApiError[] {
   const { overrideVmConfig = {}, guestCustomization, guestCustomizationProfile } = sourceIn(version)
   const given = {

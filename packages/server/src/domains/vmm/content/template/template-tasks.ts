@@ -106,7 +106,7 @@ async function storeUpdate(ctx: RecordContext, { templateExtId, changes, updated
       await ctx.store.touch(TemplateVersion, extId)
 }
 
-/** Stores the changes together with a version that its task has captured. */
+/** Also stores the captured version. */
 export async function storeVersion(ctx: RecordContext, input: NewVersion): Promise<void> {
   const { templateExtId, versionExtId, isActive, changes } = input
   await presentTemplate(ctx.store, templateExtId)
@@ -145,7 +145,6 @@ export const publishTemplate = defineTask<OfVersion & Pick<Update, 'updatedBy'>>
   ],
 })
 
-/** @throws ApiError 409 for the active version */
 export function requireInactive({ templateName, activeVersionExtId }: TemplateEntity, version: VersionEntity): void {
   if (activeVersionExtId !== version.extId) return
   const fault = `The version "${version.versionName}" is the active one of the template "${templateName}". Publish another version first, or delete the template.`

@@ -73,7 +73,7 @@ function only<T extends { readonly extId: string }>(
   return conflict
 }
 
-/** The VMs with the category that the caller may see. */
+/** VMs that the caller may see. */
 async function listVms(
   ctx: ReadContext,
   category: string,

@@ -1,7 +1,4 @@
-/**
- * Moves VMs from busy hosts to others. The moves belong to the system, break no policy, and are few: a round that helps
- * too little is followed by another one. Source: behaviour vmm.md 3.2 (balancer).
- */
+/** Moves VMs from busy hosts in small rounds of the system, which break no policy. Source: behaviour vmm.md 3.2 (balancer). */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -26,12 +23,12 @@ interface Move {
   readonly hostExtId: string
 }
 
-/** Share of the CPUs of a host that may be in use. */
+/** Share of a host's CPUs. */
 const mostCpu = 0.85
-/** Difference between the fullest and the emptiest host, as a share of the memory for VMs. */
+/** As a share of the memory for VMs. */
 const mostSpread = 0.15
 const movesInRound = 2
-/** The largest VMs of a host. */
+/** The largest VMs of a host are tried. */
 const vmsTried = 64
 
 export const balanceHosts: Schedule = {
@@ -66,7 +63,6 @@ async function movesIn(ctx: ScheduleContext, clusterExtId: string): Promise<Move
   return moves
 }
 
-/** The move that takes most from the busiest host whose CPUs are busy. */
 async function awayFromBusyCpus(
   ctx: ScheduleContext,
   hosts: readonly HostCandidate[],
@@ -84,7 +80,7 @@ async function awayFromBusyCpus(
     const row = rows.get(host.extId)
     const own = held.filter(({ hostExtId }) => hostExtId === host.extId)
     const vcpus = own.reduce((sum, each) => sum + each.vcpus, 0)
-    // Its VMs could not use so much, whatever they do.
+    // The VM could not use so much.
     if (row === undefined || vcpus * shareOfVcpu(row) < mostCpu / 2) continue
     const vms = await ctx.store.getMany(
       Vm,
@@ -108,7 +104,7 @@ async function awayFromBusyCpus(
   return undefined
 }
 
-/** The move after which the memory of the hosts is filled most evenly. */
+/** Evens out the memory of the hosts. */
 async function towardsEvenMemory(
   ctx: ScheduleContext,
   hosts: readonly HostCandidate[],
@@ -132,7 +128,7 @@ async function towardsEvenMemory(
   })
 }
 
-/** @param gainOf how much better it is then; not above 0: not at all */
+/** @param gainOf improvement; 0 or less: none */
 async function bestMove(
   ctx: ScheduleContext,
   hosts: readonly HostCandidate[],

@@ -1,6 +1,6 @@
 /**
- * A new VM from the configuration of a VM and the content of its files, with overrides: clones, restored VMs, VMs of
- * templates and OVAs. Source: behaviour vmm.md 1.1 (Clone), 1.6 (restore), 1.10, 1.11.
+ * A new VM from the configuration and files of another one, with overrides. Source: behaviour vmm.md 1.1 (Clone), 1.6 (restore), 1.10,
+ * 1.11.
  */
 import type { AnySchema } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -29,25 +29,25 @@ import { slotWishes } from './plan-disks.ts'
 type Address = { readonly busType?: string; readonly index?: number }
 
 export interface Blueprint {
-  /** Configuration, disks, drives and NICs; the ids of its parts are not used. Disks that represent a volume group are left out. */
+  /** Ids of parts are not used; disks that represent a volume group are omitted. */
   readonly spec: VmEntity
-  /** The content of a file of `spec`. */
+  /** By file of `spec`. */
   readonly contentOf: (fileExtId: string) => ResolvedSource
-  /** Shown as the data source of the disk that copies a file of `spec`; undefined: none is shown. */
+  /** Data source of the disk that copies a file of `spec`; undefined: none is shown. */
   readonly shownAs: (fileExtId: string) => SourceReference | undefined
 }
 
-/** Fields that the new VM has; a list, as `nics`, replaces the whole list. */
+/** A list, as `nics`, replaces the whole list. */
 export type Overrides = Partial<VmBody>
 
-/** Fields of a VM that say who it is or where it runs, not how it is configured. */
+/** Not part of the configuration. */
 const identity = new Set<string>(['biosUuid', 'guestCustomization', 'host', 'ownershipInfo', 'source'])
 
 const configuration = Object.entries(Vm.schema.fields as Readonly<Record<string, AnySchema>>)
   .filter(([name, field]) => field.readOnly !== true && !identity.has(name))
   .map(([name]) => name)
 
-/** Plans the VM and starts the task that makes it. @throws ApiError as `derive`; 404; 409; 422 */
+/** @throws ApiError as `derive`; 404; 409; 422 */
 export const deriveVm = <I extends NewVm>(
   ctx: WriteContext,
   blueprint: Blueprint,
@@ -96,7 +96,7 @@ function derivedBody({ spec, shownAs }: Blueprint, overrides: Overrides): VmBody
 const fileDisksOf = ({ disks = [] }: VmEntity): DiskEntity[] => disks.filter((disk) => fileOf(disk) !== undefined)
 const fileIdOf = (disk: DiskEntity | undefined): string => disk?.extId as string
 
-/** The body of a VM with the configuration of `spec`. Its NICs get new MAC addresses, and new addresses where they have some. */
+/** NICs get new MAC addresses, and new addresses where they have some. */
 export function bodyLike({ spec, shownAs }: Pick<Blueprint, 'spec' | 'shownAs'>): VmBody {
   const plain = Object.fromEntries(configuration.map((name) => [name, spec[name as keyof VmEntity]]))
   const present = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)) as VmBody
@@ -113,7 +113,7 @@ export function bodyLike({ spec, shownAs }: Pick<Blueprint, 'spec' | 'shownAs'>)
   }
 }
 
-/** Without a boot device that the new VM does not have: a volume group, or a NIC, which gets another MAC address. */
+/** Drops a boot device that the new VM lacks: a volume group, or a NIC, which gets another MAC address. */
 function bootConfigOf(spec: VmEntity): VmEntity['bootConfig'] {
   const boots = withoutNvram(spec)
   const { bootDevice, ...boot } = boots ?? {}
@@ -125,7 +125,7 @@ function bootConfigOf(spec: VmEntity): VmEntity['bootConfig'] {
   return isKept ? boots : (boot as VmEntity['bootConfig'])
 }
 
-/** The new VM gets an NVRAM file of its own, of the same size. */
+/** The new VM has an NVRAM file of its own, of the same size. */
 function withoutNvram(spec: VmEntity): VmEntity['bootConfig'] {
   const { diskSizeBytes } = nvramOf(spec) ?? {}
   if (diskSizeBytes === undefined) return spec.bootConfig
@@ -168,7 +168,7 @@ export function nicLike(nic: NicEntity): NicEntity {
   return withPair(nic, { extId, backingInfo: backing, networkInfo: addressed } as NicEntity)
 }
 
-/** The older fields are those of the body; a NIC with a virtual function has the newer ones too, which have priority. */
+/** From the body; NICs with a virtual function also have the newer fields, which have priority. */
 export function withPair(former: NicEntity, body: NicEntity): NicEntity {
   const virtualFunction = virtualFunctionOf(former)
   if (virtualFunction === undefined) return body

@@ -33,10 +33,9 @@ export function slotWishes(config: VmBody): SlotWish[] {
   ]
 }
 
-/** By path of `backingInfo` in the body: content that takes the place of the data source which the body names. */
+/** By path of `backingInfo`: content that replaces the named data source. */
 export type Contents = ReadonlyMap<string, ResolvedSource>
 
-/** `path`: that of the field `backingInfo`. */
 export interface GivenFile {
   readonly path: string
   readonly backing: FileBacking
@@ -52,7 +51,7 @@ export const filesGiven = (body: VmBody): GivenFile[] => [
 const givenFile = (path: string, backing: FileBacking | undefined): GivenFile[] =>
   backing === undefined ? [] : [{ path, backing }]
 
-/** The files with their sources. @throws ApiError 404 for all missing sources together */
+/** @throws ApiError 404 for all missing sources together */
 export async function withSources(
   ctx: Planning,
   given: readonly GivenFile[],
@@ -114,7 +113,7 @@ export async function groupConstraints(ctx: Planning, body: VmBody): Promise<Con
   return constraints
 }
 
-/** Size: at least that of the source. Container: the requested one, else that of the source, else the default. */
+/** Size: at least that of the source. Container: requested, else that of the source, else the default. */
 export function placed(file: FilePart, defaultExtId: string, clusterExtId: string, diskExtId: string): FileBacking {
   const { backing, source } = file
   const isSourceHere = source?.clusterExtIds.includes(clusterExtId) === true
@@ -130,7 +129,7 @@ export function placed(file: FilePart, defaultExtId: string, clusterExtId: strin
   }
 }
 
-/** Disks and CD-ROM drives to store; disks that represent a volume group are returned in `groups`. */
+/** Disks that represent a volume group are in `groups`. */
 export function partsOf(
   body: VmBody,
   files: readonly FilePart[],

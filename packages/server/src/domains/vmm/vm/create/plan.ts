@@ -42,7 +42,7 @@ export const maximumVms = limit('vmsOfCluster', 5000)
 export interface PlannedVm {
   readonly vm: VmEntity
   readonly groups: readonly { readonly volumeGroupExtId: string; readonly index: number }[]
-  /** By id of a new file: the content that it copies, for files of `contents`. */
+  /** For files of `contents`. */
   readonly copies: Readonly<Record<string, DiskSource>>
 }
 
@@ -140,7 +140,6 @@ function vmOf(ctx: Planning, extId: string, config: VmBody, clusterExtId: string
   }
 }
 
-/** Lists without entries are not stored. */
 export const withoutEmpty = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T> =>
   Object.fromEntries(Object.entries(parts).filter(([, items]) => items.length > 0)) as Partial<T>
 

@@ -52,20 +52,18 @@ export interface Findings {
   readonly target?: Target
 }
 
-/** Where the VM goes. */
 export interface Target {
   readonly clusterExtId: string
-  /** For a VM that runs. */
   readonly hostExtId?: string
   readonly apcConfig?: VmEntity['apcConfig']
   readonly nics: readonly EthernetNic[]
-  /** By id of a file: its container there. */
+  /** By file. */
   readonly containers: Readonly<Record<string, string>>
 }
 
 const migrating = vmm.operations.find(({ id }) => id === 'crossClusterMigrateVm') as Operation
 
-/** A cluster or subnet that the request does not name is chosen among those that its caller may name. */
+/** Clusters and subnets outside the request are chosen among those that its caller may name. */
 const mayName =
   ({ owner, services }: Asking, kind: typeof Cluster | typeof Subnet) =>
   (entity: { readonly extId: string }): Promise<boolean> =>
@@ -94,7 +92,7 @@ export async function findingsOf(ctx: Asking, vm: VmEntity, { body }: Request): 
   }
 }
 
-/** These problems do not depend on the target. */
+/** Independent of the target. */
 async function boundBy({ store }: Asking, vm: VmEntity, { isLiveMigration, overrides }: Body): Promise<ApiError[]> {
   const problems: ApiError[] = []
   const refuse = (why: string): void => {
@@ -115,7 +113,7 @@ async function boundBy({ store }: Asking, vm: VmEntity, { isLiveMigration, overr
   return problems
 }
 
-/** The cluster with the most free memory that can take the VM. */
+/** The suitable cluster with the most free memory. */
 async function choose(ctx: Asking, vm: VmEntity, body: Body): Promise<Findings> {
   let best: { readonly found: Findings; readonly free: number } | undefined
   const refused: ApiError[] = []
@@ -202,7 +200,7 @@ interface Containers {
   readonly warnings: readonly string[]
 }
 
-/** The container that the mapping names, else the default one of the target. */
+/** From the mapping, else the default one of the target. */
 async function containersFor(ctx: Asking, vm: VmEntity, { from, to }: Clusters, mapping: Mapping): Promise<Containers> {
   const problems: ApiError[] = []
   const mapped = new Map<string, string>()

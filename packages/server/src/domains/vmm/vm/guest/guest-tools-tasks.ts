@@ -31,7 +31,6 @@ const isoBytes = 256 * 1024 ** 2
 
 interface WithIso extends OfVm {
   readonly fileExtId: string
-  /** Id of the drive that is added if none is empty. */
   readonly driveExtId: string
   readonly containerExtId: string
 }
@@ -56,7 +55,7 @@ const ownIso = (vm: VmEntity, { fileExtId }: WithIso): FileBacking | undefined =
   return iso?.diskExtId === fileExtId ? iso : undefined
 }
 
-/** Puts the ISO into a drive. A step for the row comes first, so that a crash leaves no file without a drive. */
+/** A step for the row comes first, so that a crash leaves no file without a drive. */
 const insertSteps = <I extends WithIso>(
   check: (ctx: RecordContext, vm: VmEntity, input: I) => Promise<void>,
   canAddDrive: boolean,
@@ -149,7 +148,6 @@ interface WithReboot extends OfVm {
   readonly reboot: Reboot
 }
 
-/** @returns the guest's description of itself */
 async function setUp(ctx: StepContext, vm: VmEntity, tools: Tools): Promise<GuestSystem> {
   const system = await ctx.drivers.hypervisor.setUpTools(vm.extId, ctx.callKey)
   await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, withTools(vm, tools)))

@@ -40,7 +40,6 @@ export function xmlFaults(text: string | undefined, attributePath: string): ApiE
   }
 }
 
-/** The settings that are staged on a VM, and their effect on the guest. */
 export interface StagedSettings {
   readonly guestCustomization: NonNullable<VmEntity['guestCustomization']>
   readonly guestSettings: NonNullable<VmEntity['guestSettings']>
@@ -85,7 +84,7 @@ function stagedFile(text: string): StagedSettings {
 
 type Replacement<T> = { readonly $objectType?: string | undefined; readonly value?: T | undefined } | undefined
 
-/** Absent: inherited. `DiscardSettings`, which has no value: dropped. */
+/** Absent: inherited. `DiscardSettings` drops the setting. */
 const chosen = <T>(inherited: T | undefined, replacement: unknown): T | undefined =>
   replacement === undefined ? inherited : (replacement as Replacement<T>)?.value
 
@@ -148,7 +147,7 @@ function computerNameOf(settings: Parameters, change: Changes, vm: NewGuest, fau
   return name
 }
 
-/** Settings of the profile and of the override belong together by their position. */
+/** Profile and override match by position. */
 function nicsOf(settings: Parameters, change: Changes, nics: number, faults: ApiError[]) {
   const inherited = settings.networkSettings?.nicConfigList ?? []
   const given = change.networkSettings?.nicConfigList ?? []
@@ -188,7 +187,7 @@ function membershipOf(settings: Parameters, change: Changes, faults: ApiError[])
   return { domain: domain['domainName'], domainUser: domain['username'], domainPassword: domain['password'] }
 }
 
-/** One pair for each value; parts of lists have their index in the name. */
+/** Parts of lists have their index in the name. */
 function pairsOf(value: unknown, name = ''): { name: string; value: string }[] {
   if (value === undefined) return []
   if (typeof value !== 'object' || value === null) return [{ name, value: String(value) }]

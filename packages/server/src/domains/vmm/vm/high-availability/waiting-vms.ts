@@ -1,6 +1,5 @@
 /**
- * Startup policies at work: which VMs may start now, and which must not start with their host. VMs wait only for VMs of
- * their own cluster, and for none that is OFF. Source: behaviour vmm.md 1.13, 3.2 (HA).
+ * Startup policies decide about starts: VMs wait for VMs of their own cluster that are not OFF. Source: behaviour vmm.md 1.13, 3.2 (HA).
  */
 
 import { VmStartupPolicy } from '@hyperplane/contract/vmm/policies/vm-startup-policy'
@@ -15,7 +14,7 @@ import { hasTools } from '../../policies/startup/guest-tools.ts'
 import { type Condition, type StartupOrder, startupOrderOf } from '../../policies/startup/startup-order.ts'
 import { bindingsOf } from './bindings.ts'
 
-/** @param candidates in the order in which they start where no policy orders them */
+/** @param candidates in the order of starts without policies */
 export async function startableNow(
   ctx: ScheduleContext,
   candidates: readonly VmEntity[],
@@ -38,7 +37,7 @@ export async function startableNow(
   return startable
 }
 
-/** For each candidate the lists of VMs for which it still waits; it may be in a list itself. Candidates share lists. */
+/** By candidate, lists of VMs for which it still waits, perhaps itself. Candidates share lists. */
 async function awaitedBy(
   ctx: ScheduleContext,
   order: StartupOrder,
@@ -80,7 +79,7 @@ async function awaitedBy(
 
 type Dependees = ReadonlyMap<string, readonly Condition[]>
 
-/** Every category on which a category depends, also over groups without VMs, with its conditions. */
+/** With conditions; also over groups without VMs. */
 function dependeeFinder({ dependenciesOf }: StartupOrder): (category: string) => Dependees {
   const cache = new Map<string, Dependees>()
   return (category) => {
@@ -102,7 +101,6 @@ function dependeeFinder({ dependenciesOf }: StartupOrder): (category: string) =>
   }
 }
 
-/** Whether VMs that depend on this one may start. */
 function readiness(ctx: ScheduleContext): (vm: VmEntity, condition: Condition) => Promise<boolean> {
   const now = ctx.clock.now()
   const guests = new Map<string, GuestView | undefined>()
@@ -137,7 +135,7 @@ function readiness(ctx: ScheduleContext): (vm: VmEntity, condition: Condition) =
 const timeOf = (time: string | undefined): number => parseTime(time ?? '') ?? Number.NEGATIVE_INFINITY
 const clusterOf = (vm: VmEntity): string => vm.cluster?.extId as string
 
-/** VMs that depend on others do not start with their host, because the others may be on a host that starts later. */
+/** Dependent VMs do not start with their host: the others may be on a host that starts later. */
 export const holdDependentVms: Schedule = {
   name: 'vmm.hold-dependent-vms',
   everySeconds: 10,

@@ -44,7 +44,6 @@ export const pcieFaults = ({ backingInfo }: PcieBody, at = ''): ApiError[] =>
     ? [fault(`${at}backingInfo/deviceExtId`, 'the id of a PCIe device of the cluster', undefined)]
     : []
 
-/** Rules of the body of a VM. */
 export const deviceFaults = (vm: VmBody): ApiError[] => {
   const { gpus = [], pcieDevices = [] } = vm
   const clash = clashOf(vm)
@@ -75,7 +74,6 @@ function clashOf({
     : undefined
 }
 
-/** Devices that parts of the VM need entirely. */
 export const wishesOf = ({ gpus = [], pcieDevices = [] }: Pick<VmEntity, 'gpus' | 'pcieDevices'>): DeviceWish[] => [
   ...gpus.flatMap((gpu, index) =>
     gpu.mode === 'VIRTUAL' ? [] : gpuWish(gpu.extId as string, gpu, `gpus[${index}]/deviceId`),
@@ -85,7 +83,6 @@ export const wishesOf = ({ gpus = [], pcieDevices = [] }: Pick<VmEntity, 'gpus' 
   ),
 ]
 
-/** The clusters that have the devices of these parts. */
 export async function deviceConstraints(
   { store, drivers }: Looking,
   parts: Pick<VmEntity, 'gpus' | 'pcieDevices'>,
@@ -102,10 +99,7 @@ export async function deviceConstraints(
   }))
 }
 
-/**
- * The parts with the facts of their devices: those that they have, or could have now.
- * @throws ApiError 404 when the cluster has no such device, 409 when none is free
- */
+/** With the facts of their devices. @throws ApiError 404 when the cluster has no such device, 409 when none is free */
 export async function described(
   ctx: Looking,
   vm: Placed,
@@ -135,7 +129,7 @@ export async function described(
 
 type DeviceParts = Pick<VmEntity, 'gpus' | 'pcieDevices'>
 
-/** A task that claims the device of the new part before it gives the domain the part. */
+/** Claims the device before the domain gets the part. */
 const claiming =
   <B>(partsOf: (change: PartChange<B>) => DeviceParts) =>
   (task: PartTask<B>): PartTask<B> => {
@@ -158,7 +152,7 @@ const claiming =
     }
   }
 
-/** A task that frees the device of the part once the domain no longer has it. */
+/** Frees the device once the domain no longer has it. */
 const freeing = <B>(task: PartTask<B>): PartTask<B> => {
   const [define, store] = task.steps as [Step<PartChange<B>>, Step<PartChange<B>>]
   return {
@@ -178,11 +172,10 @@ const freeing = <B>(task: PartTask<B>): PartTask<B> => {
 }
 
 interface DeviceKind<F extends keyof DeviceParts> extends Pick<PartKind<F>, 'field' | 'maximum' | 'resource'> {
-  /** Field of a body that names the device. */
   readonly path: string
 }
 
-/** Operations on parts that are devices of a host. @param partOf the part that a body describes */
+/** @param partOf the part that a body describes */
 export function deviceOperations<F extends keyof DeviceParts, B>(
   { path, ...kind }: DeviceKind<F>,
   partOf: (body: B) => object,

@@ -133,7 +133,7 @@ const remove = changeOf(
   },
 )
 
-/** A new data source gets a file of its own, which takes the place of the former one in the last step. */
+/** A new source gets a file of its own, which replaces the former one in the last step. */
 function extending(task: PartTask<Plan>): PartTask<Plan> {
   const { define, store } = stepsOfPart(task)
   return {
@@ -206,7 +206,7 @@ const stored = (disk: DiskBody, file: FileBacking, diskAddress: DiskEntity['disk
   ...(disk.customAttributes === undefined ? {} : { customAttributes: disk.customAttributes }),
 })
 
-/** Fields that are equal or absent stay as they are. */
+/** Equal and absent fields stay. */
 function changeFaults({ disk, file }: Plan, before: DiskEntity, current: FileBacking): ApiError[] {
   const faults: ApiError[] = []
   const { diskSizeBytes, storageContainer } = disk.backingInfo as FileBacking
@@ -251,7 +251,7 @@ function hasSameSource(one: FileBacking | undefined, other: FileBacking | undefi
   return plain(one) === plain(other)
 }
 
-/** Bytes that the disk holds when its size or content changes; undefined: neither changes. */
+/** Bytes at a change of size or content; undefined: neither changes. */
 async function writtenNow(ctx: RecordContext, input: PartChange<Plan>): Promise<number | undefined> {
   const vm = await requireVm(ctx.store, input.vmExtId)
   const disk = vm.disks?.find(({ extId }) => extId === input.partExtId)

@@ -1,6 +1,6 @@
 /**
- * Steps of tasks that change the addresses of a NIC: new ones are leased first, and the former ones are released last, so
- * that a failure leaves the NIC as it was. Source: behaviour vmm.md 1.4, 1.16; networking.md 1.3.
+ * New addresses are leased first, former ones released last, so a failure leaves the NIC unchanged. Source: behaviour vmm.md 1.4, 1.16;
+ * networking.md 1.3.
  */
 
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
@@ -29,9 +29,7 @@ export type OfNic = Pick<PartChange<unknown>, 'partExtId' | 'vmExtId'>
 export const nicIn = (vm: VmEntity, extId: string): EthernetNic | undefined =>
   ethernetNicsOf(vm).find((nic) => nic.extId === extId)
 
-/**
- * @throws ApiError 409 when another holder has an address that the NIC requests, or the address is outside the subnet
- */
+/** @throws ApiError 409 when another holder has an address that the NIC requests, or it is outside the subnet */
 export async function requireRequestedFree(store: Reader, nic: EthernetNic): Promise<void> {
   const subnet = await subnetOf(store, nic)
   const held = (await leasesOf(store, nic.extId)).filter(({ subnetExtId }) => subnetExtId === subnet?.extId)
@@ -43,7 +41,7 @@ export async function requireRequestedFree(store: Reader, nic: EthernetNic): Pro
   }
 }
 
-/** Names of the steps; `plug` may take a time of its own. */
+/** `plug` may take a time of its own. */
 export interface Readdressing {
   readonly reserve: { readonly name: string; readonly progress: number }
   readonly plug: Pick<Step<never>, 'name' | 'seconds'>
@@ -51,9 +49,8 @@ export interface Readdressing {
 }
 
 /**
- * A task that first reserves addresses, then gives the domain the changed NIC, and at last releases those addresses that the
- * NIC no longer has.
- * @param planned the NIC that the request makes of the stored one; its `ipv4Config` names the addresses that it keeps
+ * Reserves addresses, gives the domain the changed NIC, then releases addresses that the NIC no longer has.
+ * @param planned made from the stored NIC; its `ipv4Config` names the addresses that it keeps
  */
 export const readdressing =
   <B>(
@@ -94,7 +91,7 @@ export const readdressing =
     }
   }
 
-/** Leases the addresses that the planned NIC requests; the addresses of the stored one are released last. */
+/** The addresses of the stored NIC are released last. */
 export async function reserveAddresses(ctx: RecordContext, nic: EthernetNic): Promise<void> {
   const named = new Set(requestedAddresses(nic).map(({ address }) => formatAddress(address)))
   const subnetExtId = nic.networkInfo.subnet?.extId
@@ -107,7 +104,6 @@ export async function reserveAddresses(ctx: RecordContext, nic: EthernetNic): Pr
   await takeFreeAddress(ctx, nic)
 }
 
-/** The subnet counts the NIC from the reservation on. */
 async function countOnSubnet(ctx: RecordContext, nic: EthernetNic): Promise<void> {
   const subnetExtId = nic.networkInfo.subnet?.extId
   if ((await ctx.store.get(MacLease, nic.extId))?.subnetExtId === subnetExtId) return
@@ -115,7 +111,7 @@ async function countOnSubnet(ctx: RecordContext, nic: EthernetNic): Promise<void
   await ctx.store.observe(MacLease, nic.extId, { subnetExtId })
 }
 
-/** Makes the leases those of the addresses that the stored NIC shows. */
+/** Leases equal the shown addresses afterwards. */
 export async function keepShownAddresses(ctx: RecordContext, { vmExtId, partExtId }: OfNic): Promise<void> {
   const { leaving, nic } = await staleLeases(ctx.store, { vmExtId, partExtId })
   await release(ctx.store, leaving)
@@ -147,7 +143,6 @@ async function staleLeases(store: Reader, { vmExtId, partExtId }: OfNic): Promis
   return { nic, leaving: (await leasesOf(store, partExtId)).filter((lease) => !isShown(lease)) }
 }
 
-/** Floating IPs of addresses that the NIC no longer has. */
 async function staleFloatingIps({ store }: Pick<StepContext, 'store'>, change: OfNic) {
   const { leaving } = await staleLeases(store, change)
   const texts = new Set(leaving.map((lease) => formatAddress(addressOfLease(lease))))

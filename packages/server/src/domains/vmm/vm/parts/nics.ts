@@ -49,7 +49,7 @@ type SubnetEntity = EntityOf<typeof Subnet>
 type Backing = ValueOf<typeof EmulatedNic>
 type Network = ValueOf<typeof NicNetworkInfo>
 
-/** A NIC with the older pair of fields, which the rules below read. Every stored NIC is created by `nicOf`. */
+/** Has the older pair of fields, for the rules below. Every stored NIC is created by `nicOf`. */
 export interface EthernetNic extends NicEntity {
   readonly extId: string
   readonly backingInfo: Backing
@@ -58,10 +58,7 @@ export interface EthernetNic extends NicEntity {
 
 export type NicBody = Pick<NicEntity, 'backingInfo' | 'networkInfo' | 'nicBackingInfo' | 'nicNetworkInfo'>
 
-/**
- * Sets both pairs of fields. Both are stored, because filters of lists and the rules below may use either; the older pair of
- * a NIC with a virtual function is not shown.
- */
+/** Both pairs are stored, for filters and the rules below; the older one of a NIC with a virtual function is not shown. */
 export function nicOf(
   extId: string,
   backing: Backing,
@@ -100,7 +97,7 @@ export const pairsAreEqual: Invariant = {
 export const ethernetNicsOf = ({ nics = [] }: Pick<VmEntity, 'nics'>): readonly EthernetNic[] =>
   nics as readonly EthernetNic[]
 
-/** The NIC that a body requests, with all defaults; the newer pair of fields has priority over the older one. */
+/** With all defaults; the newer pair of fields has priority over the older one. */
 export function readNic(body: NicBody, newId: () => string): EthernetNic {
   const backing: Backing = {
     isConnected: true,
@@ -135,7 +132,7 @@ export function readNic(body: NicBody, newId: () => string): EthernetNic {
 
 export const canonicalMac = (text: string): string => text.toLowerCase().replaceAll('-', ':')
 
-/** Faults of a NIC as a body requests it. @param at path of the NIC in the body: `nics[0]/`, or nothing */
+/** @param at path of the NIC in the body: `nics[0]/`, or nothing */
 export const nicBodyFaults = (body: NicBody, at: string, vcpus?: number): ApiError[] => [
   ...pairFaults(body, at),
   ...nicFaults(
@@ -191,7 +188,6 @@ export function subnetFaults({ networkInfo: network }: EthernetNic, subnet: Subn
   return faults
 }
 
-/** A deleted entity that a captured NIC refers to. */
 export interface MissingReference {
   readonly kind: 'subnet' | 'NIC profile'
   readonly id: string
@@ -206,7 +202,7 @@ export async function missingReferenceOf(store: Reader, nic: NicEntity): Promise
   return undefined
 }
 
-/** Leases the given MAC address to the NIC, or a generated one. @throws ApiError 409 in use; 422 the subnet is full */
+/** The given one, or a generated one. @throws ApiError 409 in use; 422 the subnet is full */
 export async function takeMac(
   ctx: { store: Transaction; ids: Ids; services: Services },
   vmExtId: string,
@@ -261,7 +257,7 @@ interface RequestedAddress {
   readonly attributePath: string
 }
 
-/** Addresses that the NIC's body names. `at` as in `nicFaults`. */
+/** `at` as in `nicFaults`. */
 export function requestedAddresses({ networkInfo }: EthernetNic, at = ''): readonly RequestedAddress[] {
   const { ipAddress, secondaryIpAddressList = [] } = networkInfo.ipv4Config ?? {}
   const path = `${at}nicNetworkInfo/ipv4Config`
@@ -278,7 +274,7 @@ export function requestedAddresses({ networkInfo }: EthernetNic, at = ''): reado
   ]
 }
 
-/** Leases the addresses that the request names; the NIC may hold some of them already. @throws ApiError 409 */
+/** The NIC may hold some of them already. @throws ApiError 409 */
 export async function leaseRequestedAddresses(ctx: LeasingContext, nic: EthernetNic, at = ''): Promise<void> {
   const subnet = await subnetOf(ctx.store, nic)
   if (subnet === undefined) return
@@ -294,7 +290,7 @@ export async function leaseRequestedAddresses(ctx: LeasingContext, nic: Ethernet
   }
 }
 
-/** Leases an address of the pools if the NIC needs one and has none. @throws ApiError when the pools are exhausted */
+/** From the pools, if the NIC needs one and has none. @throws ApiError when the pools are exhausted */
 export async function takeFreeAddress(ctx: LeasingContext, nic: EthernetNic): Promise<EthernetNic> {
   const subnet = await subnetOf(ctx.store, nic)
   const ipv4 = subnet?.ipConfig?.[0]?.ipv4
@@ -308,11 +304,11 @@ export async function takeFreeAddress(ctx: LeasingContext, nic: EthernetNic): Pr
   return withHeld(ctx.store, nic)
 }
 
-/** Leases that no task is about to release. */
+/** Omits leases that a task is about to release. */
 const stayingLeases = async (store: Reader, nicExtId: string): Promise<readonly Lease[]> =>
   (await leasesOf(store, nicExtId)).filter(({ isLeaving }) => isLeaving !== true)
 
-/** The NIC with the addresses that it holds, in place of those that its body names. */
+/** With present addresses instead of requested ones. */
 export async function withHeld(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
   const { ipv4Config: requestedConfig, ...network } = nic.networkInfo
   const leases = await stayingLeases(store, nic.extId)
@@ -346,7 +342,7 @@ export async function subnetOf(store: Reader, nic: EthernetNic): Promise<SubnetE
   return extId === undefined ? undefined : store.get(Subnet, extId)
 }
 
-/** Leases fail with error codes of networking; this replaces them by the codes of vmm. */
+/** Error codes of networking become those of vmm. */
 export async function asVmm<T>(subnet: SubnetEntity, address: string, take: () => Promise<T>): Promise<T> {
   try {
     return await take()

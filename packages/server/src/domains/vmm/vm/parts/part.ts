@@ -1,6 +1,6 @@
 /**
- * Parts of a VM that are entries of a list in its document. A mutation of a part is one task of the VM: it gives the
- * domain its new definition, then changes the list. Source: behaviour vmm.md 1.0, 1.2 to 1.5, 1.16.
+ * Entries of a list in the VM's document. A mutation is one task: define the domain, then change the list. Source: behaviour vmm.md 1.0,
+ * 1.2-1.5, 1.16.
  */
 import type { AnyResource } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -30,7 +30,7 @@ type OfOneVm = ReadContext<unknown, 'vmExtId'>
 
 type View = (ctx: ReadContext, vms: readonly VmEntity[]) => Promise<readonly VmEntity[]>
 
-/** List and single read of the parts in one list. Without `view`, the stored list is shown. */
+/** Without `view`, the stored list is shown. */
 export function readsOf<F extends PartField>(resource: AnyResource, field: F, view: View = async (_, vms) => vms) {
   const partsOf = async (ctx: OfOneVm): Promise<readonly Part<F>[]> => {
     const [vm] = await view(ctx, [parentOf(ctx, 'vmExtId', Vm)])
@@ -48,9 +48,9 @@ export interface PartKind<F extends PartField> {
   readonly resource: AnyResource
   readonly field: F
   readonly maximum: number
-  /** Addresses that the parts of a VM occupy, in words; no two may be equal. `path`: the field of a body that names one. */
+  /** In words; no two parts may have the same. `path`: the field of a body that names one. */
   readonly addresses: { readonly path: string; readonly of: (vm: VmEntity) => readonly string[] }
-  /** Differences that need a VM that is OFF, by field. Undefined: the part does not exist before or after the change. */
+  /** Changes that need a VM that is OFF, by field. Undefined: the part does not exist before or after. */
   readonly coldFields: (before: Part<F> | undefined, after: Part<F> | undefined) => readonly string[]
 }
 
@@ -71,12 +71,11 @@ export interface Planning<F extends PartField, B> extends Deciding {
   readonly rest: VmEntity
 }
 
-/** The part after the change, without its id; undefined: it is removed. */
+/** Without its id; undefined: the part is removed. */
 type Next<F extends PartField, B> = (planning: Planning<F, B>) => Promise<Omit<Part<F>, 'extId'> | undefined>
 
 export type PartTask<B> = TaskDefinition<PartChange<B>>
 
-/** A request that names a VM and, unless it creates a part, one of its parts. */
 export interface PartRequest<B> {
   readonly path: { readonly vmExtId: string; readonly extId?: string }
   readonly body: B
@@ -85,11 +84,9 @@ export interface PartRequest<B> {
 }
 
 /**
- * The handler and the task of one operation that changes a part. The handler calls `next` unless other tasks of the VM come
- * first, and the task calls it again, because an earlier task may have changed the list.
- * @param verb first word of the task's name: `Create`, `Update`, `Delete`, `Eject`; only `Create` makes a part
- * @param complete adds the steps of a kind that needs more than a new definition, such as files or leases
- * @param operation name of the operation in the task
+ * Handler and task of one operation. The task calls `next`, because earlier tasks may change the list; the handler too if no other task
+ * comes first. @param verb first word of the task's name; only `Create` makes a part
+ * @param complete adds further steps (files, leases) @param operation name of the operation in the task
  */
 export function changeOf<F extends PartField, B>(
   kind: PartKind<F>,

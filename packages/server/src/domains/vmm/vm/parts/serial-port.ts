@@ -8,7 +8,6 @@ import { changeOf, distinctAddresses, type PartKind, readsOf } from './part.ts'
 
 type Port = Pick<SerialPortEntity, 'index' | 'isConnected'>
 
-/** Index 1 is reserved. */
 const indexes = [0, 2, 3]
 
 const serialPorts: PartKind<'serialPorts'> = {
@@ -19,7 +18,7 @@ const serialPorts: PartKind<'serialPorts'> = {
   coldFields: (before, after) => (before?.index === after?.index ? [] : ['index']),
 }
 
-/** Without an index, the port takes the lowest one that none of the others has. */
+/** Default index: the lowest free one. */
 const placed = ({ index, isConnected = false }: Port, others: readonly Port[] = []): Port => ({
   index: index ?? indexes.find((free) => others.every((port) => port.index !== free)),
   isConnected,

@@ -20,7 +20,7 @@ export interface Making {
   readonly pointExtId: string
 }
 
-/** The native or external VM that a recovery point is made of. */
+/** A native or external VM. */
 interface Machine {
   readonly extId: string
   readonly name: string
@@ -46,7 +46,7 @@ export async function requireRoomForPoint(
     throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: `recovery points of VM ${vm.name}`, maximum, found })
 }
 
-/** Stores the pending row; the recovery point becomes visible when the task has succeeded. */
+/** The recovery point becomes visible when the task has succeeded. */
 export async function startMaking(
   ctx: WriteContext,
   body: NewPoint,
@@ -104,7 +104,6 @@ export async function requireFreezable(
 export const pending = async (store: Reader, { pointExtId }: Making): Promise<Point> =>
   (await store.pending(VmRecoveryPoint, pointExtId)) as Point
 
-/** Ends the task: the recovery point becomes visible. */
 export async function publish(ctx: RecordContext, { pointExtId }: Making): Promise<void> {
   await ctx.store.update(VmRecoveryPoint, pointExtId, { creationTime: ctx.clock.iso() })
   await ctx.store.publish(VmRecoveryPoint, pointExtId)

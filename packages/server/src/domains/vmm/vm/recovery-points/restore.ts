@@ -40,7 +40,7 @@ export interface Missing extends MissingReference {
   readonly nicExtId: string
 }
 
-/** A new VM has no attachments of volume groups in its guest, so that `shouldClearInGuestVolumeGroupAttachments` holds. @throws ApiError 501 */
+/** `shouldClearInGuestVolumeGroupAttachments` always holds: a new VM has no attachments in its guest. @throws ApiError 501 */
 export function restoreFaults({ vmConfigOverrideSpec: spec = {} }: Body): ApiError[] {
   const statics = spec.nicSpec?.nicOverrideList?.flatMap(({ guestNicInfo }) => guestNicInfo?.guestStaticIpList ?? [])
   if (statics?.some(({ gatewayIpv4AddressList }) => gatewayIpv4AddressList !== undefined) === true)
@@ -90,7 +90,7 @@ export async function restorePoint(ctx: WriteContext<Point>, body: Body): Promis
   )
 }
 
-/** Faults of a NIC of the new VM name the override that it follows. @param indexes of the overrides, by NIC; -1: none */
+/** Faults of a NIC name its override. @param indexes of the overrides, by NIC; -1: none */
 async function atOverrides<T>(indexes: readonly number[], work: () => Promise<T>): Promise<T> {
   const inBody = (text: string): string =>
     text.replace(/\bnics\[(\d+)\]/g, (path, index) => {
@@ -135,7 +135,7 @@ function nicSpecFaults({ nicOverrideList = [], nicRemoveList = [] }: NicSpec, ni
   return [...misnamed, ...placed]
 }
 
-/** The captured NICs with new MAC addresses and addresses, except where an override names them. */
+/** New MAC addresses and addresses, unless an override names them. */
 function nicsWith({ nicOverrideList = [], nicRemoveList = [] }: NicSpec, nics: readonly NicEntity[]): NicEntity[] {
   const overrides = new Map(nicOverrideList.map((override) => [override.nicExtId, override]))
   return nics
@@ -168,7 +168,7 @@ function toolsAddressesOf(
   })
 }
 
-/** `kept`: the NICs whose subnets and NIC profiles exist. */
+/** `kept`: subnets and NIC profiles exist. */
 export async function presentNics(
   store: Reader,
   nics: readonly NicEntity[],

@@ -1,6 +1,6 @@
 /**
- * revertVm. New files are made beside the old ones; one transaction switches the VM to the captured configuration, and
- * from then on the task only goes forward. Source: behaviour vmm.md 1.6 (revert).
+ * New files are made beside the old ones; one transaction switches the VM, and then the task only goes forward. Source: behaviour vmm.md
+ * 1.6 (revert).
  */
 import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -37,12 +37,12 @@ interface Revert extends OfVm {
   readonly pointExtId: string
   readonly withCategories: boolean
   readonly withOwner: boolean
-  /** By id of a captured file: the new file that is made from its layer. */
+  /** By captured file: the new one from its layer. */
   readonly files: Readonly<Record<string, string>>
   readonly firmware: FirmwareFiles
 }
 
-/** Fields of the VM that a revert leaves as they are. */
+/** Not changed by a revert. */
 const keptFields = [
   'biosUuid',
   'cluster',
@@ -101,7 +101,7 @@ async function requireSameCluster(store: Reader, vm: VmEntity, { extId, clusterE
 const pointOf = (store: Reader, { pointExtId }: Revert): Promise<Point> =>
   requirePoint(store, pointExtId, 'vmRecoveryPointExtId')
 
-/** The captured configuration with its new files; NICs without leases. */
+/** With new files; NICs without leases. */
 function nextOf(vm: VmEntity, point: Point, { files, firmware, withCategories, withOwner }: Revert): VmEntity {
   const captured = point.vm as VmEntity
   const renewed = <T extends { readonly diskExtId?: string | undefined }>(backing: T): T => ({
@@ -139,7 +139,6 @@ const allFilesOf = (vm: VmEntity): string[] => [
 ]
 
 interface Left {
-  /** Files that the VM had before. */
   readonly files: readonly string[]
   /** Floating IPs of NICs that lost their addresses. */
   readonly floatingIpExtIds: readonly string[]
@@ -247,7 +246,7 @@ async function requireFreeSlots(store: Reader, next: VmEntity): Promise<void> {
     })
 }
 
-/** The row gets the captured configuration, and the NICs their captured MAC addresses and addresses. */
+/** Also restores captured MAC addresses and addresses. */
 async function switchOver(ctx: RecordContext, input: Revert): Promise<{ keep: Left }> {
   const vm = await requireVm(ctx.store, input.vmExtId)
   const next = await withExistingReferences(ctx, vm, nextOf(vm, await pointOf(ctx.store, input), input))
@@ -282,7 +281,7 @@ async function switchOver(ctx: RecordContext, input: Revert): Promise<{ keep: Le
   }
 }
 
-/** Categories and an owner that were deleted since are left out with a warning. */
+/** Deleted categories and owners are left out with a warning. */
 async function withExistingReferences(ctx: RecordContext, vm: VmEntity, next: VmEntity): Promise<VmEntity> {
   const ownerExtId = next.ownershipInfo?.owner?.extId
   const isOwnerKnown = ownerExtId === undefined || (await ctx.store.get(User, ownerExtId)) !== undefined
