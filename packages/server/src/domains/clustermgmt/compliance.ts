@@ -28,7 +28,7 @@ export function changedSections(
   )
 }
 
-/** Sections that differ from the profile, without those that may be overridden. */
+/** Without sections that may be overridden. */
 function driftsOf(
   secrets: SecretReader,
   profile: ClusterProfile,
@@ -58,7 +58,7 @@ export async function recordCompliance(ctx: Recording, clusterExtId: string, act
   })
 }
 
-/** In the order in which the clusters were created. */
+/** In the order of their creation. */
 export async function membersOf(store: Reader, profileExtId: string): Promise<Cluster[]> {
   return store.findWhere(Cluster, { clusterProfileExtId: profileExtId })
 }
@@ -78,7 +78,7 @@ export async function withMembers(store: Reader, profile: ClusterProfile): Promi
   }
 }
 
-/** Detects settings that were changed outside this API. An unreachable cluster keeps its last known state. */
+/** Settings changed outside this API. An unreachable cluster keeps its last known state. */
 export const complianceMonitors: readonly Schedule[] = [
   {
     name: 'clustermgmt.monitor-settings',

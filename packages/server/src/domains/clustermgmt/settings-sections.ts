@@ -71,7 +71,6 @@ const asSet = (list: unknown): string => (Array.isArray(list) ? list.map(canonic
 
 const canonical = (value: unknown): string => JSON.stringify(plain(value)) ?? ''
 
-/** Drops metadata (ids, links, type names) and sorts the fields. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value
@@ -83,7 +82,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const isDecoration = (name: string): boolean => ['$objectType', 'extId', 'links', 'tenantId'].includes(name)
 
-/** Decrypts every secret in `value`; its path within the entity is part of the encryption context. */
+/** Paths within the entity are part of the encryption context. */
 export function openSecrets<T>(secrets: SecretReader, kind: string, extId: string, value: T, path = ''): T {
   if (Array.isArray(value)) return value.map((item) => openSecrets(secrets, kind, extId, item, path)) as T
   if (typeof value !== 'object' || value === null) return value

@@ -23,7 +23,7 @@ export const checkNodeRemoval = defineTask<Removal>({
 const planned = 'plan the migration'
 const [moveFrom, moveTo] = [42, 85]
 
-/** The VMs of a host may take as long as they need for this many seconds. */
+/** Limit for the VMs of a host. */
 const timeoutSeconds = 24 * 3600
 
 const refusals: EvacuationRefusals = {
@@ -104,7 +104,7 @@ async function setStatus(
 const lookEveryMillis = 1000
 const desertedWithinMillis = 15 * 60_000
 
-/** Appliances of gateways leave by themselves a host that is closed. @throws ApiError when one has not left in time */
+/** Appliances of gateways leave a closed host by themselves. @throws ApiError when one has not left in time */
 async function untilDeserted(ctx: StepContext, hostExtId: string): Promise<void> {
   const end = ctx.clock.now() + desertedWithinMillis
   for (;;) {
@@ -118,7 +118,6 @@ async function untilDeserted(ctx: StepContext, hostExtId: string): Promise<void>
   }
 }
 
-/** By drive. */
 type Migration = Readonly<Record<string, Evacuation>>
 
 async function planMigration(ctx: StepContext, { clusterExtId, hostExtIds }: Removal): Promise<Migration> {

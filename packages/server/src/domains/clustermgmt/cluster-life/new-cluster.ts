@@ -22,7 +22,6 @@ type Function = NonNullable<Config['clusterFunction']>[number]
 const maximumNodes = 32
 const functions: readonly Function[] = ['AOS', 'ONE_NODE', 'TWO_NODE']
 
-/** Faults of the body alone. */
 export function newClusterFaults({ config = {}, network = {}, nodes = {} }: Body): ApiError[] {
   const { nodeList = [] } = nodes
   const isCount = nodeList.length > 0 && nodeList.length <= maximumNodes
@@ -117,7 +116,7 @@ export function joiningNodes(name: string, nodes: readonly NodeView[]): JoiningN
   }))
 }
 
-/** The row, with secrets that are not sealed yet. @throws ApiError 400 for settings that the nodes do not allow */
+/** Secrets are not sealed yet. @throws ApiError 400 for settings that the nodes do not allow */
 export function newCluster(ctx: WriteContext, body: Body, nodes: readonly NodeView[]): Cluster {
   const extId = ctx.ids.uuid()
   const { faultToleranceState = {}, ...config } = body.config ?? {}
@@ -167,6 +166,6 @@ function overlapFaults({ network = {} }: Cluster): ApiError[] {
 
 const numberOf = (address: string): number => address.split('.').reduce((sum, part) => (sum << 8) | Number(part), 0)
 
-/** At which the manager reaches the cluster: its own address, else that of its first controller VM. */
+/** Its own address, else that of its first controller VM. */
 export const managementAddress = ({ network }: Cluster, [first]: readonly JoiningNode[]) =>
   network?.externalAddress?.ipv4 === undefined ? ipv4(first?.addresses.cvm ?? '') : network.externalAddress

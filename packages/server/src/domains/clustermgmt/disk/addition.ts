@@ -20,7 +20,7 @@ type Body = ValueOf<typeof DiskAdditionSpec>
 
 interface Addition extends OfDisk {
   readonly partitionType: PartitionType
-  /** The request ended a removal, which may have won. */
+  /** The ended removal may have won. */
   readonly callsOff: boolean
 }
 
@@ -66,7 +66,6 @@ async function driveWith({ store, drivers }: WriteContext, clusterExtId: string,
 
 type Replacement = NonNullable<Body['diskPartitionInfo']>['driveReplacementOption']
 
-/** @throws ApiError 400 */
 function requireReplacement({ sizeBytes, replacedBytes }: Drive, option: Replacement): void {
   if (option === undefined) return
   const path = 'diskPartitionInfo/driveReplacementOption'

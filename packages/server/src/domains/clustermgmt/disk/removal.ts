@@ -27,7 +27,7 @@ export interface OfDisk {
   readonly clusterExtId: string
 }
 
-/** Bytes that stay free on the other disks, in percent of their capacity. */
+/** Percent of the capacity of the other disks. */
 const freePercent = 5
 const [moveFrom, moveTo] = [5, 95]
 
@@ -54,11 +54,7 @@ export async function startRemoval(ctx: WriteContext, disk: DiskRow): Promise<Ta
   return task
 }
 
-/**
- * A disk that works must leave its host with others, also while the host is down, and its data must fit on disks of
- * hosts that are up.
- * @throws ApiError 409
- */
+/** A working disk must leave its host with others, and its data must fit on disks of hosts that are up. @throws ApiError 409 */
 async function requireDispensable(ctx: WriteContext, disk: DiskRow, at: OfDisk): Promise<void> {
   const drive = driveOf(ctx.drivers, at)
   if (drive === undefined || !isWorking(drive)) return
@@ -84,7 +80,7 @@ async function requireDispensable(ctx: WriteContext, disk: DiskRow, at: OfDisk):
     })
 }
 
-/** Other disks of the cluster that work and are not being removed. */
+/** Except disks that are being removed. */
 async function stayingDisks({ store, drivers }: WriteContext, disk: DiskRow): Promise<readonly DiskRow[]> {
   const { hardware } = drivers
   const disks = await store.findWhere(Disk, { clusterExtId: disk.clusterExtId as string })
@@ -153,7 +149,7 @@ async function moveData(ctx: StepContext, { clusterExtId, diskExtId }: OfDisk): 
   )
 }
 
-/** Does nothing with a disk that has left with its cluster. */
+/** Skips a disk that has left with its cluster. */
 export async function changeDisk(
   store: Transaction,
   diskExtId: string,

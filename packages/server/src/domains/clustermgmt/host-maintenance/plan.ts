@@ -24,14 +24,14 @@ interface OfHost {
   readonly clusterExtId: string
 }
 
-/** Ids of VMs, in the order in which they leave. */
+/** In the order of departure. */
 export interface Evacuation {
   readonly moved: readonly string[]
   readonly shutDown: readonly string[]
   readonly agents: readonly string[]
 }
 
-/** VMs that run on the host, or that start or arrive there. */
+/** Also VMs that start or arrive there. */
 export async function vmsOn(store: Reader, hostExtId: string): Promise<VmEntity[]> {
   const held = await store.findWhere(HostAllocation, { hostExtId })
   return store.getMany(
@@ -64,7 +64,7 @@ export async function planEvacuation(ctx: Planning, at: OfHost, mayShutDownVms: 
   return { moved: ids(moved), shutDown: ids(immovable.keys()), agents: ids(agents) }
 }
 
-/** Why the VM cannot be migrated, however much room other hosts have. */
+/** Independent of the room on other hosts. */
 async function reasonNotToMigrate(
   ctx: Planning,
   vm: VmEntity,
@@ -114,13 +114,13 @@ async function requireRoom(
   throw new ApiError('NO_HOST_FOR_VM', { name, reasons }, { further })
 }
 
-/** The most messages that a task may have. */
+/** Limit of a task's messages. */
 export const maximumErrors = 100
 
 export const nameOfHost = async (store: Reader, hostExtId: string): Promise<string> =>
   (await store.get(Host, hostExtId))?.hostName ?? hostExtId
 
-/** Whether the time of the request is over. @param step its output has the end of that time */
+/** @param step its output has the end of that time */
 export const isTooLate = (
   { clock, outputs }: Pick<StepContext, 'clock' | 'outputs'>,
   step: 'mark unschedulable' | 'schedulable',

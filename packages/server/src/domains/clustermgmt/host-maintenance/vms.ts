@@ -59,7 +59,7 @@ const descriptions: Readonly<Record<VmSubtasks<VmOfHost>['operation'], string>> 
   PowerOnVm: 'Power on VM',
 }
 
-/** Brings the VMs back that were moved, and that run elsewhere. */
+/** Moved VMs that run elsewhere return. */
 export async function returnMoved(ctx: StepContext, hostExtId: string, limits: Limits = {}): Promise<Ends> {
   const { movedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, hostExtId)) ?? {}
   const away = (await ctx.store.getMany(Vm, movedVmExtIds)).filter(
@@ -73,7 +73,7 @@ export async function returnMoved(ctx: StepContext, hostExtId: string, limits: L
   })
 }
 
-/** Starts the VMs that were shut down and have not been started since. */
+/** Only VMs that were shut down and have not been started since. */
 export async function startStopped(
   ctx: StepContext,
   hostExtId: string,
@@ -92,7 +92,7 @@ export async function startStopped(
 
 const idsOf = (vms: readonly VmEntity[]): readonly string[] => vms.map(({ extId }) => extId)
 
-/** Waits for subtasks that have started; subtasks that wait for their VM do nothing after the end of the evacuation. */
+/** Subtasks that wait for their VM do nothing after the end of the evacuation. */
 export async function waitForStartedSubtasks(
   ctx: StepContext,
   ...of: readonly VmSubtasks<VmOfHost>['operation'][]
@@ -111,7 +111,6 @@ async function hasStarted({ store }: StepContext, vmExtId: string, taskExtId: st
   return (await store.get(Task, taskExtId))?.status !== 'QUEUED'
 }
 
-/** Warns of VMs whose subtask did not succeed. */
 export async function warnOfFailed(
   ctx: Pick<RecordContext, 'store' | 'warn'>,
   ends: Ends,

@@ -26,7 +26,6 @@ interface OfServer extends OfCluster {
 
 const maximumServers = limit('rsyslog servers of a cluster', maximumRsyslogServers)
 
-/** @throws ApiError 422 */
 function requireRoom(ctx: Pick<WriteContext, 'services'>, found: number): void {
   const maximum = limitOf(ctx, maximumServers)
   if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: maximumServers.name, maximum, found })
@@ -37,9 +36,9 @@ const without = (servers: readonly Server[], { serverName }: ServerRow): readonl
 
 interface Change extends Partial<Pick<TaskDefinition<OfServer>, 'onUndone'>> {
   readonly operation: 'create' | 'update' | 'delete'
-  /** Refusals that depend on the servers that the cluster has now. */
+  /** Depend on the servers of the cluster. */
   readonly faults?: (present: readonly Server[], server: ServerRow) => readonly ApiError[]
-  /** The servers of the cluster after the change. Idempotent, because it runs again after a crash. */
+  /** Idempotent, because it runs again after a crash. */
   readonly next: (present: readonly Server[], server: ServerRow) => readonly Server[]
 }
 
@@ -141,7 +140,6 @@ function warnUnlessSent(ctx: RecordContext, server: ServerRow): void {
   if (refusal !== undefined) ctx.warn(`No line is sent to ${address} now: ${refusal}.`)
 }
 
-/** @throws ApiError 409 */
 async function requireFreeReceiver({ store }: WriteContext, clusterExtId: string, server: ServerRow): Promise<void> {
   const other = await store.findOne(RsyslogServer, { clusterExtId, receiver: endpointKey(server) })
   if (other === undefined || other.extId === server.extId) return

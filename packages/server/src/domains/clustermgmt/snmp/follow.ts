@@ -1,6 +1,5 @@
 /**
- * The rows follow the SNMP settings of the cluster, changed through this API, by a profile or at the cluster. A
- * cluster shows only digests of keys, so the rows keep those keys whose digests agree.
+ * Rows follow the cluster's SNMP settings, changed by API, profile or at the cluster, which shows digests only: rows keep keys that match.
  */
 import { SnmpSettings } from '@hyperplane/contract/clustermgmt/snmp-config'
 import { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'
@@ -36,7 +35,7 @@ export async function followSnmp(
   for (const write of await snmpWrites(ctx, clusterExtId, actual, given)) await write(ctx.store)
 }
 
-/** @param given users with the keys that were just written; keys of other users come from their rows */
+/** @param given users with newly written keys; other keys come from their rows */
 export async function snmpWrites(
   ctx: Following,
   clusterExtId: string,
@@ -98,7 +97,7 @@ export function openKeys(secrets: SecretReader, { extId, authKey, privKey }: Use
   return { ...open('authKey', authKey), ...open('privKey', privKey) }
 }
 
-/** The candidate that has the digest; none if the key was changed at the cluster. */
+/** None if the key was changed at the cluster. */
 function agreeing(
   clusterExtId: string,
   name: keyof Keys,

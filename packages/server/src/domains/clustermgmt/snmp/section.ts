@@ -1,4 +1,4 @@
-/** The SNMP settings of a cluster in the form in which it holds them: users and traps have no ids there. */
+/** Users and traps have no ids in the SNMP settings of a cluster. */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import type { SnmpConfig } from '@hyperplane/contract/clustermgmt/settings'
 import type { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'
@@ -46,7 +46,7 @@ export const withUser = (section: Section, user: User): Section => ({
   users: replacedOrAdded(section.users, ({ username }) => username === user.username, user),
 })
 
-/** @param before key of the trap that it replaces */
+/** @param before key of the replaced trap */
 export const withTrap = (section: Section, trap: Trap, before = trapKey(trap)): Section => ({
   ...section,
   traps: replacedOrAdded(section.traps, (other) => [before, trapKey(trap)].includes(trapKey(other)), trap),

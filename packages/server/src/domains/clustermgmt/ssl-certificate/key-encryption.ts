@@ -10,7 +10,7 @@ import {
   oidOf,
 } from '../../../core/der.ts'
 
-/** A key with more needs seconds of this process to open. */
+/** Opening a key with more takes seconds of this process. */
 const maximumIterations = 1_000_000
 const maximumSaltBytes = 64
 const pbes2 = '1.2.840.113549.1.5.13'
@@ -19,7 +19,7 @@ const scrypt = '1.3.6.1.4.1.11591.4.11'
 
 export const acceptedEncryption = 'a key encrypted with PBES2 and PBKDF2 of at most 1,000,000 iterations'
 
-/** Names the encryption of a key that is not accepted, because opening it may take long. Undefined: it is accepted. */
+/** Refuses encryptions that may take long to open. Undefined: accepted. */
 export function otherEncryptionOf(key: Uint8Array): string | undefined {
   const partsOf = (outer: DerValue | undefined): DerValue[] =>
     firstDerValuesIn(key, expectDer(outer, derTag.sequence), 2)

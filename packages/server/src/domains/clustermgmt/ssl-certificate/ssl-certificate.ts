@@ -126,7 +126,7 @@ export const sslCertificate = implement(
   },
 )
 
-/** Until a request chooses one, the cluster shows a certificate of its own. */
+/** Until a request chooses one, the cluster has its own certificate. */
 const unchosenRow = (cluster: Cluster | undefined): SSLCertificate | undefined =>
   cluster && ({ extId: cluster.extId, clusterExtId: cluster.extId, privateKeyAlgorithm: regenerated } as SSLCertificate)
 
@@ -152,7 +152,6 @@ async function clusterOf({ store }: { readonly store: Reader }, clusterExtId: st
 
 const stagedPair = ({ outputs }: StepContext | RecordContext): CertificatePair => outputs[stage] as CertificatePair
 
-/** undefined: the switch is not recorded. */
 const switchedFrom = ({ outputs }: StepContext | RecordContext) =>
   outputs[switchOver] as { readonly before?: SSLCertificate } | undefined
 

@@ -35,9 +35,9 @@ interface Changing extends AccountRef {
 
 interface Judged {
   readonly hash?: string
-  /** Hashes of the current password and of those before it, newest first. */
+  /** Current and former ones, newest first. */
   readonly history?: readonly string[]
-  /** Hash of the password that was judged. */
+  /** The judged one. */
   readonly replaces?: string
   readonly isWrong?: boolean
   readonly reason?: string
@@ -139,7 +139,7 @@ async function visibleAccounts(ctx: ReadContext): Promise<readonly Account[]> {
   return scope === 'none' ? [] : accountsOf(ctx.store, scope)
 }
 
-/** The fault texts do not quote the password. */
+/** Texts do not quote the password. */
 function passwordFaults({ systemType, username }: Account, password: string): ApiError[] {
   if (systemType === 'PC')
     return brokenRules(password, username).map((rule) => new ApiError('PASSWORD_POLICY_VIOLATED', { rule }))
@@ -190,7 +190,7 @@ async function judgePasswords(ctx: StepContext, input: Changing): Promise<Judged
   return { hash, history, ...(passwordHash === undefined ? {} : { replaces: passwordHash }) }
 }
 
-/** Begins with the current password, which may be the one of the factory, or set by another operation. */
+/** Current password first, which may be the factory's, or set by another operation. */
 async function historyOf(
   ctx: StepContext,
   { bmc }: Account,
@@ -255,7 +255,6 @@ async function countFailure(ctx: RecordContext, account: Account): Promise<void>
   else await ctx.store.replace(SystemAccount, next)
 }
 
-/** The rows before the change. */
 interface Before {
   readonly account?: AccountRow
   readonly user?: User

@@ -1,4 +1,4 @@
-/** The rows by which a node is a host of its cluster, written and removed together. Source: behaviour clustermgmt.md 1.3. */
+/** Written and removed together. Source: behaviour clustermgmt.md 1.3. */
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
@@ -20,7 +20,6 @@ import type { NodeUplinks } from './uplinks.ts'
 
 /** Item of `blockList` in a request. */
 interface BlockItem {
-  /** Serial number. */
   readonly blockId?: string | undefined
   readonly rackName?: string | undefined
 }
@@ -31,7 +30,6 @@ interface Writing {
 }
 
 export interface NewHost {
-  /** With the addresses that it has in the cluster. */
   readonly node: NodeView
   readonly hostName: string
   readonly hostType: HostType
@@ -75,7 +73,7 @@ async function nameRacks(store: Transaction, clusterExtId: string, given: readon
   }
 }
 
-/** Racks by serial number of their blocks. @param given these come first */
+/** By serial number of the block. @param given these come first */
 export const racksOf = (
   hosts: readonly Pick<Host, 'blockSerial' | 'rackName'>[],
   given: readonly BlockItem[],
@@ -86,7 +84,7 @@ export const racksOf = (
     ),
   )
 
-/** The entry of the node in a virtual switch. @param like entry of a host that has the same bridge */
+/** @param like entry of a host with the same bridge */
 export const switchHostOf = (
   like: SwitchHost | undefined,
   nodeUuid: string,
@@ -98,7 +96,6 @@ export const switchHostOf = (
   ...(activeUplink !== undefined && { activeUplink }),
 })
 
-/** Hosts that are not there are no fault. */
 export async function removeHosts(
   store: Transaction,
   clusterExtId: string,
@@ -133,7 +130,7 @@ async function changeHosts(
   })
 }
 
-/** A change of the hosts is a change of the cluster; its registration names the first controller VMs. */
+/** The cluster changes with its hosts; its registration names the first controller VMs. */
 async function settled(store: Transaction, clusterExtId: string): Promise<void> {
   const cluster = await store.get(Cluster, clusterExtId)
   if (cluster === undefined) return

@@ -16,15 +16,12 @@ interface UplinkContext {
 
 export interface SwitchNetworks {
   readonly row: VirtualSwitch
-  /** Name of its bridge on each host: `br0`. */
   readonly bridge: string
-  /** Names of its VLANs. */
   readonly networks: readonly string[]
 }
 
 export interface NodeUplinks {
   readonly switchExtId: string
-  /** Names of NICs. */
   readonly hostNics: readonly string[]
   readonly activeUplink?: string
 }
@@ -46,7 +43,7 @@ export interface PlannedUplinks {
   readonly faults: readonly string[]
 }
 
-/** The node joins the default switch, and those that the request names. */
+/** The default switch, and those that the request names. */
 export function planUplinks(
   { drivers }: UplinkContext,
   switches: readonly SwitchNetworks[],
@@ -85,7 +82,7 @@ export function planUplinks(
   return { uplinks: [added, ...uplinks], faults }
 }
 
-/** NICs with the names that the first host of the switch uses. */
+/** Same names as on the first host of the switch. */
 function defaultUplinks(
   { row }: SwitchNetworks,
   nics: readonly HostNicView[],
