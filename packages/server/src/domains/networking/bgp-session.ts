@@ -26,10 +26,9 @@ const maximumSessions = limit('bgpSessionsOfGateway', 10)
 
 interface SessionReferences {
   readonly local: GatewayEntity
-  /** Address of the remote gateway. */
   readonly peer: Address
   readonly vpc: VpcEntity
-  /** Where the local gateway speaks: the external subnet of the VPC without NAT. */
+  /** The external subnet of the VPC without NAT. */
   readonly uplink: SubnetEntity
 }
 

@@ -1,6 +1,5 @@
 /**
- * The address of a load balancer. Sessions whose listeners differ may share one; one of them then holds the lease.
- * Source: behaviour networking.md 1.3 (VIRTUAL_IP), 1.14.
+ * Sessions whose listeners differ may share an address; one of them has the lease. Source: behaviour networking.md 1.3 (VIRTUAL_IP), 1.14.
  */
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { FloatingIp } from '@hyperplane/contract/networking/floating-ip'
@@ -24,7 +23,6 @@ import { type BalancerEntity, doOverlap, type Listener } from './load-balancer-r
 
 type VirtualIp = Listener['virtualIP']
 
-/** @throws ApiError 400, 409 */
 export async function virtualIpFor(
   ctx: WriteContext,
   subnet: SubnetEntity,
@@ -74,7 +72,7 @@ export const floatingIpsOfSession = (store: Reader, extId: string) =>
 const sessionsIn = (store: Reader, vpcReference: string): Promise<BalancerEntity[]> =>
   store.findWhere(LoadBalancerSession, { vpcReference })
 
-/** The present listener, and the one that a running update will set. */
+/** Now, and after a running update. */
 const listenersOf = ({ listener, change }: BalancerEntity): readonly Listener[] =>
   change?.listener === undefined ? [listener] : [listener, change.listener]
 
@@ -97,7 +95,7 @@ export async function refuseSharedListener(ctx: WriteContext, session: BalancerE
   }
 }
 
-/** Releases leases of the session for other addresses than `kept`, or passes them to a session that shares the address. */
+/** Keeps the lease of `kept`; others are released, or passed to a session that shares the address. */
 export async function releaseVirtualIps(store: Transaction, session: BalancerEntity, kept?: Listener): Promise<void> {
   const others = (await sessionsIn(store, session.vpcReference)).filter(({ extId }) => extId !== session.extId)
   for (const lease of await leasesOf(store, session.extId)) {

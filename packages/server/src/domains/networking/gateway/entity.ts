@@ -21,13 +21,12 @@ export function localOf({ services }: OfServices): Local | undefined {
 export const remoteOf = (of: OfServices): Remote | undefined =>
   localOf(of) === undefined ? (of.services as Remote) : undefined
 
-/** For the steps of a task, which holds the lock of the gateway. */
+/** For steps of a task, which has the lock of the gateway. */
 export const storedOf = async (
   { store }: { readonly store: Reader },
   { extId }: { readonly extId: string },
 ): Promise<GatewayEntity> => (await store.get(Gateway, extId)) as GatewayEntity
 
-/** The names of its services; the rules allow one. */
 export const servicesOf = ({ services }: OfServices): readonly string[] =>
   [...localServices, ...remoteServices].filter((name) => (services as Record<string, unknown>)[name] !== undefined)
 
@@ -42,7 +41,7 @@ export const remoteBgpOf = (gateway: OfServices) => remoteOf(gateway)?.remoteBgp
 export const localVpnOf = (gateway: OfServices) => localOf(gateway)?.localVpnService
 export const remoteVpnOf = (gateway: OfServices) => remoteOf(gateway)?.remoteVpnService
 
-/** True for one of several VTEP gateways of a network, which replace each other after a failure. */
+/** Several VTEP gateways of a network replace each other after a failure. */
 export const isHighlyAvailable = (gateway: GatewayEntity): boolean =>
   localOf(gateway)?.localVtepService !== undefined && gateway.highAvailabilityGroup?.isHaEnabled === true
 

@@ -21,7 +21,7 @@ const pathOf = (gateway: OfServices): string =>
   `services/${localOf(gateway) === undefined ? 'remoteVpnService' : 'localVpnService'}`
 const interiorPathOf = (gateway: OfServices): string => `${pathOf(gateway)}/peerIgpConfig`
 
-/** Faults of a body alone; a secret that it leaves out may be stored. */
+/** Body alone; an absent secret may be stored. */
 export function interiorFaults(gateway: OfServices): readonly ApiError[] {
   const { ebgpConfig, peerIgpConfig } = vpnOf(gateway) ?? {}
   if (peerIgpConfig === undefined) return []
@@ -80,10 +80,7 @@ export function missingPasswordFaults(gateway: OfServices): readonly ApiError[] 
   return [invalidField(path, `is required for authenticationType ${authenticationType}`)]
 }
 
-/**
- * A PUT keeps the password of each peer that the body names without one. The password of OSPF goes with its
- * authenticationType.
- */
+/** Peers without a password in the body keep theirs; that of OSPF depends on its authenticationType. */
 export function keepingPasswords(gateway: GatewayEntity, stored: GatewayEntity | undefined): GatewayEntity {
   const before = stored && vpnOf(stored)?.peerIgpConfig
   const kept = <S extends Service>(service: S): S =>
@@ -125,7 +122,6 @@ export function interiorRoutersOf(gateway: OfServices): readonly InteriorRouter[
   ]
 }
 
-/** For the appliance of a local gateway. */
 export function interiorRoutingOf(ctx: StepContext, gateway: GatewayEntity): InteriorRouting | undefined {
   const { ebgpConfig, peerIgpConfig } = vpnOf(gateway) ?? {}
   const { ibgpConfigList = [], ospfConfig } = peerIgpConfig ?? {}
@@ -154,7 +150,7 @@ function canonicalArea(areaId: string): string {
   return address === undefined ? areaId : formatAddress(address)
 }
 
-/** @param path of the secret, without indices @param given a plain text in the input of a task, else as the row has it */
+/** @param path without indices @param given plain in the input of a task, else as in the row */
 export const passwordOf = (
   { secrets }: Pick<StepContext, 'secrets'>,
   { extId }: Pick<GatewayEntity, 'extId'>,

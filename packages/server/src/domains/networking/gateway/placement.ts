@@ -35,14 +35,13 @@ export type Interface = NonNullable<NonNullable<GatewayEntity['deployment']>['in
 export interface Placement {
   readonly clusterExtId: string
   readonly switchExtIds: readonly string[]
-  /** The subnet of its interface; absent: a VLAN without one, or a VPC without an external subnet for it. */
+  /** Absent: a VLAN without one, or a VPC without an external subnet for it. */
   readonly subnet?: SubnetEntity
 }
 
 const interfaceMtu = 1500
 const managementPath = 'deployment/managementInterface'
 
-/** @throws ApiError 400, 409, 503 */
 export async function placementOf(ctx: WriteContext, body: GatewayBody, stored?: GatewayEntity): Promise<Placement> {
   const vpcExtId = vpcOf(body)
   const subnet =
@@ -79,7 +78,7 @@ async function managementSubnet(ctx: WriteContext, { deployment }: GatewayBody):
   return subnet
 }
 
-/** The external subnet through which the gateway reaches its peers. */
+/** Towards the peers of the gateway. */
 async function uplinkIn(
   ctx: WriteContext,
   body: GatewayBody,
@@ -101,7 +100,6 @@ async function uplinkIn(
   throw invalidField('vpcReference', `expected a VPC with ${needed}; ${vpc.name} has none`)
 }
 
-/** @throws ApiError 409 */
 async function refuseSecondBgp(ctx: WriteContext, vpc: VpcEntity, external: readonly SubnetEntity[]): Promise<void> {
   const others = await ctx.store.find(Gateway, { refersTo: { kind: Vpc.kind, extId: vpc.extId } })
   const other = others.find((each) => localBgpOf(each) !== undefined)

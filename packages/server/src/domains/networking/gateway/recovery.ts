@@ -1,6 +1,5 @@
 /**
- * Appliances of gateways leave hosts that do not run guests any more: they restart elsewhere when the host failed, and
- * are migrated when it is in maintenance. An appliance without power is started again, on its host if that runs guests.
+ * Appliances leave failed hosts (restart) and hosts in maintenance (migration); one without power starts again, on its host if possible.
  * Source: behaviour networking.md 1.9 (status).
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -26,9 +25,9 @@ interface Leaving {
   readonly fromHostExtId: string
 }
 interface Recovered extends Leaving {
-  /** It runs on a host that answers, but is in maintenance. */
+  /** Its host answers, but is in maintenance. */
   readonly isMovable: boolean
-  /** It is without power on a host that runs guests, which starts it again. */
+  /** The host runs guests, and starts the appliance again. */
   readonly staysOnHost: boolean
 }
 
@@ -47,7 +46,7 @@ export const moveGateways: Schedule = {
   },
 }
 
-/** Undefined: the appliance runs on a host on which it may stay. */
+/** Undefined: the appliance may stay on its host. */
 async function leavingOf(
   { drivers: { hardware, networkFabric }, store }: ScheduleContext,
   gateway: GatewayEntity,

@@ -21,7 +21,7 @@ import type { ConnectionEntity } from '../vpn-connection/rules.ts'
 import type { SiteParams, StretchEntity } from './entity.ts'
 import type { StretchReferences } from './references.ts'
 
-/** Both sides with what follows from their subnets. Leases the local interface. @throws ApiError 400, 409 */
+/** With values from their subnets. Leases the local interface. @throws ApiError 400, 409 */
 export async function sitesFor(
   ctx: WriteContext,
   entity: StretchEntity,
@@ -76,7 +76,7 @@ async function interfaceFor(
   return writeAsGiven(given)
 }
 
-/** Releases leases of the stretch for other addresses than its own. */
+/** Except leases of its own addresses. */
 export async function releaseOthers(store: Transaction, { extId, localSiteParams }: StretchEntity): Promise<void> {
   const own = textOf(localSiteParams.stretchInterfaceIpAddress)
   await release(

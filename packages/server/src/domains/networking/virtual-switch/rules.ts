@@ -36,7 +36,6 @@ export function switchFaults({ bondMode, clusters, igmpSpec }: SwitchBody, clust
   ]
 }
 
-/** Places that repeat an earlier value. */
 const repeated = (values: readonly string[]): readonly number[] =>
   values.flatMap((value, index) => (values.indexOf(value) < index ? index : []))
 
@@ -49,7 +48,7 @@ function hostFaults({ hostNics = [] }: SwitchHost, bondMode: SwitchBody['bondMod
   ]
 }
 
-/** Addresses of the hosts are in one subnet, together with the gateway. */
+/** Hosts and gateway are in one subnet. */
 function addressFaults({ hosts, gatewayIpAddress }: SwitchCluster): ApiError[] {
   const faults: ApiError[] = []
   let subnet: Prefix | undefined

@@ -10,7 +10,6 @@ import { invalidField } from '../ip-config.ts'
 import type { SwitchCluster, SwitchEntity, SwitchHost } from './rules.ts'
 
 interface NamedUplink {
-  /** `<host>/eth0` */
   readonly key: string
   readonly hostExtId: string
   readonly nicExtId: string
@@ -29,13 +28,13 @@ export function uplinksOf({ drivers }: Pick<WriteContext, 'drivers'>, { hosts }:
   )
 }
 
-/** `<host>/eth0`. While an update runs, the switch holds its uplinks of before and of after. */
+/** `<host>/eth0`. A running update holds its former and new uplinks. */
 export const uplinkKeysOf = (drivers: Drivers, { clusters, change }: SwitchEntity): readonly string[] => [
   ...uplinksOf({ drivers }, clusters[0] as SwitchCluster).map(({ key }) => key),
   ...(change?.uplinks ?? []),
 ]
 
-/** Names that no NIC of the host has, and an active uplink that is none of the uplinks. */
+/** Unknown NICs, and an active uplink that is none of the uplinks. */
 export function uplinkFaults({ drivers }: Pick<WriteContext, 'drivers'>, { hosts }: SwitchCluster): ApiError[] {
   return hosts.flatMap((host, index) => {
     const path = `clusters[0]/hosts[${index}]`
