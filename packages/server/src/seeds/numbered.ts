@@ -7,7 +7,6 @@ interface Countable {
   readonly value?: string
   readonly extId?: string
   readonly count?: number
-  /** The body of an operation may contain its name. */
   readonly body?: unknown
 }
 
@@ -22,7 +21,6 @@ export function withNumber<T>(value: T, number: number): T {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withNumber(item, number)])) as T
 }
 
-/** Numbers start at 1. */
 export function* eachOf<T extends Countable>(item: T): Generator<readonly [T, number]> {
   const { count } = item
   if (count === undefined) {

@@ -15,7 +15,6 @@ export type SeedSource = SeedPreset | SeedText
 
 /** A seed that extends a preset has two layers. */
 export interface Layer {
-  /** For people: `The seed /tmp/lab.yaml`. */
   readonly name: string
   readonly declared: Declared
   readonly placeOf: (path: string) => Place
@@ -32,7 +31,6 @@ export interface SeedPlan {
   /** Absent for the preset `empty` alone, whose worlds all differ. */
   readonly random?: string
   readonly digest: string
-  /** Names in this world by name in the demo. */
   readonly names: Readonly<Record<string, string>>
   readonly rows: ExactRows
   readonly layers: readonly Layer[]
@@ -40,8 +38,7 @@ export interface SeedPlan {
 }
 
 /**
- * @param threads limits concurrent reader threads
- * @throws SeedRefusal with every fault, its line and its column; StartRefusal for a file that cannot be read
+ * @param threads limits concurrent reader threads @throws SeedRefusal with every fault and its place; StartRefusal for an unreadable file
  */
 export async function readSeed(source: SeedSource, threads = new Semaphore(1)): Promise<SeedPlan> {
   if (typeof source === 'string') return presetPlan(source, threads)
@@ -81,7 +78,7 @@ async function* rowsOf(source: SeedText, reading: SeedReading, section: Section)
   for (const { value, ...head } of reading.handwritten[section]) yield { ...head, value: () => value }
 }
 
-/** Rows of a file that was validated before. @throws StartRefusal when the file has changed since */
+/** Validated earlier. @throws StartRefusal when the file has changed since */
 async function* unchanged(file: string, rows: AsyncIterable<ExactRow>): AsyncGenerator<ExactRow> {
   try {
     for await (const row of rows) {

@@ -1,6 +1,6 @@
 /**
- * Replacements for secrets and hashes that exports leave out. Both ends of a secret that the manager shares with its
- * simulated infrastructure are derived from one ephemeral key of the import, so that they match.
+ * Replacements for omitted secrets and hashes. Both ends of a secret shared with the simulated infrastructure derive from one ephemeral
+ * key.
  */
 import { createHmac } from 'node:crypto'
 import { secretDigest } from '../drivers/hardware.ts'

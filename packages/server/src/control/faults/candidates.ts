@@ -13,12 +13,11 @@ export class Candidates {
     this.isEmpty = rules.length === 0
   }
 
-  /** Some rules match by name: the caller must resolve names first. */
+  /** The caller must resolve names first. */
   get dependsOnNames(): boolean {
     return this.#named !== undefined
   }
 
-  /** In the order of creation. */
   matching(names: readonly string[]): readonly Rule[] {
     const fitting = this.#named?.matching(names)
     if (fitting === undefined || fitting.size === 0) return this.#unnamed

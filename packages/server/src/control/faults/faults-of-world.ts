@@ -132,7 +132,7 @@ export class WorldFaults implements Faults {
     }
   }
 
-  /** Counts a match for each rule. @returns the rules that are due, up to the first that ends the event */
+  /** @returns the rules that are due, up to the first that ends the event */
   #strikingRules(rules: readonly Rule[], subject: Subject): readonly Rule[] {
     const { seed, clock } = this.#world
     const striking: Rule[] = []
@@ -155,7 +155,7 @@ export class WorldFaults implements Faults {
     return needsContext ? this.#context.run(context, work) : work()
   }
 
-  /** A call that neither a request nor a task makes, such as one of a schedule. */
+  /** Made by neither a request nor a task: a schedule, for example. */
   #contextOfBackgroundCall(): CallContext {
     return {
       subject: nobody,

@@ -8,18 +8,17 @@ export type Effect = StoredRule['effect']
 
 export type Place = 'request' | 'step' | 'cancel' | 'call'
 
-/** A request, task step or driver call that rules are matched against; names are matched separately. */
+/** Names are matched separately. */
 export interface Subject {
-  /** The requested operation, or the one that started the task. */
+  /** Requested, or the start of the task. */
   readonly operation: Operation | undefined
   readonly caller: string | undefined
-  /** Index of the request in its batch. */
   readonly batchElement?: number | undefined
   readonly task?: { readonly extId: string; readonly definition: string }
   readonly step?: { readonly name: string; readonly phase: 'RUN' | 'UNDO'; readonly from: number; readonly to: number }
 }
 
-/** Everything that `matches` reads, apart from the operation. */
+/** Everything else that `matches` reads. */
 export const cacheKeyOf = ({ caller = '', batchElement, task, step }: Subject): string =>
   task === undefined && batchElement === undefined
     ? caller
@@ -76,7 +75,7 @@ export class Rule {
     this.#retirement.abort()
   }
 
-  /** True if the effect ends the event: later rules do not strike. */
+  /** Later rules do not strike. */
   get isTerminal(): boolean {
     const { effect } = this
     return ['error', 'driverFault', 'dropConnection', 'truncateAfterBytes', 'crashWorker'].some(
@@ -84,7 +83,7 @@ export class Rule {
     )
   }
 
-  /** A rule for driver calls that also looks at the request or task which makes the call. */
+  /** Looks at the request or task that makes the driver call. */
   get needsContext(): boolean {
     const { operation, kind, namePattern, caller, taskStep } = this.#stored.match ?? {}
     return (
@@ -93,7 +92,6 @@ export class Rule {
     )
   }
 
-  /** Checks every criterion except the name pattern, see `Candidates`. */
   matches(subject: Subject): boolean {
     const { operation, caller, task, step } = subject
     const { kind, caller: user, batchElement, taskStep } = this.#stored.match ?? {}
@@ -151,7 +149,7 @@ export class Rule {
   }
 }
 
-/** A rule strikes at the innermost thing that it names. */
+/** Innermost thing of the match. */
 export function placeOf({ match = {}, effect }: Pick<StoredRule, 'match' | 'effect'>): Place {
   if (match.driverCall !== undefined) return 'call'
   if ('ignoreCancel' in effect) return 'cancel'

@@ -22,12 +22,11 @@ export interface SeedDisk {
   readonly containerExtId: string
   readonly imageExtId?: string
   readonly os?: 'linux' | 'windows'
-  /** Default: SCSI. */
   readonly busType?: Bus
 }
 
 export interface SeedCdRom {
-  /** The ISO in the drive; absent: empty. */
+  /** Absent: the drive is empty. */
   readonly image?: { readonly extId: string; readonly sizeBytes: number; readonly containerExtId: string }
   readonly busType: 'IDE' | 'SATA'
 }

@@ -1,6 +1,5 @@
 /**
- * Recorded calls as server-sent events. Holds at most one batch of calls and reads as fast as its client; a client that
- * is too slow gets a `gap` event with the number of dropped calls. Source: HTML standard, "Server-sent events".
+ * Calls as server-sent events, read as fast as the client does; slow ones get a `gap` event. Source: HTML standard, "Server-sent events".
  */
 import type { Clock } from '../../../core/time/clock.ts'
 import type { TypedFilter } from '../../../odata/index.ts'
@@ -11,7 +10,7 @@ const maximumBytes = 256 * 1024
 const maximumCalls = 200
 
 export interface StreamRequest {
-  /** Number of the last call that the client has; undefined: start with the next call. */
+  /** undefined: start with the next call. */
   readonly after: number | undefined
   readonly filter: TypedFilter | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * The JSON of a recorded call, without its bodies. Concatenated member by member because every request pays for it:
- * building an object and calling JSON.stringify takes several times as long.
+ * JSON of a call without bodies. Members are concatenated, because every request pays for it and JSON.stringify takes several times as
+ * long.
  */
 
 import type { Operation } from '@hyperplane/contract'
@@ -16,7 +16,7 @@ export const maximumTextLength = 2000
 export const operationOf = ({ outcome, refused }: EndedCall, trace: Trace): Operation | undefined =>
   trace.operation ?? outcome?.operation ?? refused?.operation
 
-/** Members that many calls have in common. Most calls equal the previous one of their operation, and reuse its text. */
+/** Most calls equal the previous one of their operation, and reuse its text. */
 export function sharedText(call: EndedCall, trace: Trace): string {
   const { caller, decision } = trace
   const { status, refused } = call
@@ -59,7 +59,7 @@ const isSameContext = (one: CallContext, other: CallContext): boolean =>
   one.profile === other.profile &&
   one.decision === other.decision
 
-/** Members that differ between calls, or are rare. Few pieces: V8 copies each one again when the text is written. */
+/** Members that differ or are rare. Few pieces: V8 copies each one again when the text is written. */
 export function ownText(call: EndedCall, trace: Trace): string {
   const { request, outcome, refused } = call
   const { onBehalfOf, query } = request
@@ -135,7 +135,7 @@ const throttledBy = (refusal: unknown): string | undefined =>
     ? refusal.appMessage.argumentsMap?.['bucket']
     : undefined
 
-/** The headers hold numbers; either all of them are present or none. */
+/** All of the headers are present, or none. */
 function rateText(headers: Readonly<Record<string, string>> | undefined): string {
   if (headers?.['X-Api-Ratelimit-Limit'] === undefined) return ''
   return (

@@ -33,7 +33,7 @@ function callTable(): Table {
   }
 }
 
-/** The table as the query compiler sees it; in the database it is a view. */
+/** In the database it is a view. */
 export const journalTable = callTable()
 
 export const callColumns = journalTable.columns.filter(({ path }) => path !== 'sequence')
@@ -42,8 +42,8 @@ const columnTypes = callColumns.map(({ name, affinity }) => `${name} ${affinity}
 const columnNames = callColumns.map(({ name }) => name).join(', ')
 
 /**
- * Columns for filters are in a table of their own, because the documents are long. Without an index: rows are inserted
- * and deleted in the order of their numbers, and a scan of 100,000 narrow rows takes milliseconds.
+ * A separate table, because documents are long. Without indexes: rows are ordered by number, and 100,000 narrow rows are scanned in
+ * milliseconds.
  */
 export const journalTables = `
   CREATE TABLE record (sequence INTEGER PRIMARY KEY, size INTEGER NOT NULL, document TEXT NOT NULL);

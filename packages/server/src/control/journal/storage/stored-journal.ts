@@ -37,7 +37,7 @@ import {
 const maximumCompared = 20_000
 
 interface State extends Omit<JournalState, 'sizeBytes'> {
-  /** Number of the newest call in the database; newer ones are in the log only. */
+  /** Newer calls are in the log only. */
   readonly unpacked: number
   readonly size: number
 }
@@ -132,7 +132,7 @@ export class StoredJournal {
     return { ...this.#reader.documents(query), state: this.state() }
   }
 
-  /** Calls after a number, up to the maximum count and size of one batch. */
+  /** Limited by the maximum count and size of one batch. */
   excerpt({ after, upTo, filter, maximumBytes, maximumCalls }: ExcerptRequest): Excerpt {
     const last = Math.min(upTo ?? this.#state.last, this.#state.last)
     const calls: { sequence: number; document: string }[] = []
@@ -167,7 +167,7 @@ export class StoredJournal {
     return { count: counted.count, matching: rows.map(({ sequence }) => sequence), last: this.#state.last }
   }
 
-  /** Calls that satisfy most of these terms but not all: nearest first, then newest first. */
+  /** Most terms hold, but not all: nearest first, then newest first. */
   near(terms: readonly TypedFilter[], limit: number): NearMisses {
     if (terms.length === 0) return { documents: [] }
     const compiled = terms.map((term) => this.#where(term))
@@ -259,7 +259,7 @@ export class StoredJournal {
       this.#database.prepare(`DELETE FROM ${table} WHERE sequence < ?`).run(this.#state.first)
   }
 
-  /** Calls up to this number were dropped, or are in the database: their log is not needed. */
+  /** Up to this number the log is not needed: calls were dropped, or are in the database. */
   get #lastNotNeeded(): number {
     return Math.max(this.#state.first - 1, this.#state.unpacked)
   }
@@ -314,7 +314,7 @@ function openDatabase(folder: string, timeLimit: TimeLimit): DatabaseSync {
   return openDatabase(folder, timeLimit)
 }
 
-/** True for errors that mean corrupt files; others, such as a full disk, may pass. */
+/** Corrupt files only; other errors, such as a full disk, may pass. */
 export function isDamage(error: unknown): boolean {
   const cause = error instanceof StoreRefusal ? error.cause : error
   const { errcode = 0, code } = cause as { readonly errcode?: number; readonly code?: string }
