@@ -25,7 +25,6 @@ export function isManager(cluster: Cluster): boolean {
   return cluster.config?.clusterFunction?.includes('PRISM_CENTRAL') === true
 }
 
-/** @throws ApiError 400 */
 export function refuseManager(cluster: Cluster, action: string): void {
   if (isManager(cluster)) throw new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: cluster.name, action })
 }
@@ -165,7 +164,6 @@ export async function requireContainersNotRemoved(store: Reader, containerExtIds
   refuseAll(leaving.map(markedForRemoval))
 }
 
-/** Includes pending rows of running tasks. */
 async function usersOf(store: Reader, container: StorageContainer): Promise<ReadonlyMap<string, number>> {
   const users = new Map(await store.referrerCounts('StorageContainer', container.extId))
   if (container.name === imageContainerName) {

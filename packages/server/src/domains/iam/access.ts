@@ -1,6 +1,6 @@
 /**
- * Decides which operations a caller may use on which entities. Source: behaviour conventions 16; iam.md 8, 9.
- * Union of the entity filters of all policies that match the caller and hold the operation. No policy can deny.
+ * Operations and entities of a caller: union of the entity filters of all matching policies. No policy can deny.
+ * Source: behaviour conventions 16; iam.md 8, 9.
  */
 
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
@@ -23,13 +23,13 @@ import { factsOf, type Grant, grantsTo, loadGrants } from './grants.ts'
 interface Identity {
   readonly grants: readonly Grant[]
   readonly scopes: Map<string, Scope | undefined>
-  /** Operation key -> the reason for the audit, if the identity may use the operation on every entity. */
+  /** Operation key -> reason for the audit; for operations on every entity. */
   readonly reasons: Map<string, string>
 }
 
 const maximumIdentities = 10_000
 const passwordChange = 'iam.changeUserPassword'
-/** Open to everyone: its handler returns the roles that the caller holds, without a policy for roles. */
+/** Open to everyone: the handler returns the roles of the caller, without a policy for roles. */
 const readRole = 'iam.getRoleById'
 
 export const createAccessControl = ({ store }: { readonly store: Store }): AccessControl => new PolicyAccess(store)
@@ -38,7 +38,7 @@ class PolicyAccess implements AccessControl {
   readonly #store: Store
   readonly #identities = createLru<Identity>(maximumIdentities)
   #grants: Promise<readonly Grant[]> | undefined
-  /** A decision that was begun before a change is not cached after it. */
+  /** Decisions begun before a change are not cached. */
   #changes = 0
 
   constructor(store: Store) {
@@ -169,10 +169,10 @@ class PolicyAccess implements AccessControl {
   }
 }
 
-/** Includes the groups: two sign-ins of one user can bring different groups. */
+/** Two sign-ins of one user can bring different groups. */
 const nameOf = ({ extId, groups }: Caller): string => (groups.length === 0 ? extId : `${extId} ${groups.join(' ')}`)
 
-/** The entities that policies alone allow, without the rows that belong to the caller. */
+/** Without rows that belong to the caller. */
 function granted(
   identity: Identity,
   iamOperations: readonly string[],
@@ -202,7 +202,7 @@ function viewScopeOf(identity: Identity, resource: Resource, caller: Caller): Sc
 
 const because = (grant: Grant): string => `policy ${grant.policyExtId}, role ${grant.roleExtId}`
 
-/** Whether the operation also changes the entities in its body (attaching a volume group also changes the VM). */
+/** Also changes the entities in its body (attaching a volume group changes the VM). */
 const actsOn = ({ verb, resource: own, target }: Operation, resource: Resource): boolean =>
   verb === 'action' && resource.kind !== 'Category' && (resource.kind === own?.kind) === (target === undefined)
 
@@ -212,7 +212,7 @@ const assignable = not(equals(pathOf(Category, 'type'), 'INTERNAL'))
 const holdersOf = (identity: Identity, iamOperations: readonly string[]): readonly Grant[] =>
   identity.grants.filter((grant) => iamOperations.some((name) => grant.operations.has(name)))
 
-/** Kind -> the field that names the identity that may read the row without a policy. */
+/** Kind -> field with the identity that may read the row without a policy. */
 const ownPaths: ReadonlyMap<string, string> = new Map(
   contract
     .flatMap((namespace) => namespace.operations)

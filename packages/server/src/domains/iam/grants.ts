@@ -39,7 +39,6 @@ export async function loadGrants(store: Reader): Promise<readonly Grant[]> {
   }))
 }
 
-/** @param operations replaces those of the role */
 export function grantOf(
   policy: Pick<PolicyRow, 'role' | 'entities' | 'identities'> & { readonly extId?: string },
   operations: ReadonlySet<string>,

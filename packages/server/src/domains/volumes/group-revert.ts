@@ -1,7 +1,4 @@
-/**
- * revertVolumeGroup. Every step can be undone: the state before it is kept as a recovery point of its own.
- * Source: behaviour volumes-storage.md 1.2 (Revert).
- */
+/** Undo keeps the former state as a recovery point of its own. Source: behaviour volumes-storage.md 1.2 (Revert). */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeGroupRecoveryPoint } from '@hyperplane/contract/volumes/recovery-point'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
@@ -28,7 +25,7 @@ import { defineTask, mayRefer, type StepContext, type WriteContext } from '../co
 interface Revert {
   readonly groupExtId: string
   readonly pointExtId: string
-  /** Id of the recovery point that keeps the state before the revert. */
+  /** Keeps the state before the revert. */
   readonly safetyExtId: string
 }
 

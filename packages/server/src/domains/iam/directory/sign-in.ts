@@ -132,8 +132,8 @@ export class DirectorySignIn {
   }
 
   /**
-   * For an identity proved by API key. During an outage of the directory the user has no groups for a minute.
-   * Undefined, which ends the sign-in, if the account is unknown, closed or not admitted.
+   * For an API key. During a directory's outage: no groups for a minute. Undefined ends the sign-in: account unknown, closed or not
+   * admitted.
    */
   async groupsOf(user: User): Promise<Omit<SignedIn, 'user'> | undefined> {
     const { store, directory, clock, world } = this.#options
@@ -176,7 +176,7 @@ export class DirectorySignIn {
     return this.#userNamed(row, found.name.normalize('NFC').toLowerCase())
   }
 
-  /** User names are stored with or without the domain. */
+  /** Stored with or without the domain. */
   async #userNamed(row: DirectoryRow, name: string): Promise<User | undefined> {
     const { store } = this.#options
     for (const form of [name, `${name}@${row.domainName.toLowerCase()}`]) {

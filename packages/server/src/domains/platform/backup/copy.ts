@@ -32,7 +32,7 @@ export interface Copying {
 
 export const sizeOfBackup = ({ parts }: Manifest): number => parts.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
 
-/** Removes what an earlier attempt may have left, then writes the encrypted snapshot. */
+/** Also removes an earlier attempt. */
 export async function writeCopy({ snapshots, version }: Machinery, copying: Copying): Promise<Manifest> {
   const { at, restorePointExtId, manager, creationTime, stopping, written } = copying
   const dataKey = newDataKey()
@@ -92,7 +92,7 @@ async function verified(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Removes `COMPLETE` first: without it a partly removed copy does not count as a restore point. */
+/** `COMPLETE` first: without it a partly removed copy does not count as a restore point. */
 export async function removeCopy(at: BackupPlace, managerExtId: string, restorePointExtId: string): Promise<void> {
   const { store, place } = at
   const folder = `${folderOf(managerExtId, restorePointExtId)}/`

@@ -1,6 +1,6 @@
 /**
- * Cleanup after a complete new backup. Source: behaviour platform.md 7, 8 (verification).
- * A cluster keeps only the newest restore point; a bucket keeps all good ones and decides their retention itself.
+ * After a new backup: a cluster keeps the newest restore point, a bucket all good ones, by its own rules. Source: behaviour platform.md 7,
+ * 8.
  */
 
 import {
@@ -98,6 +98,6 @@ async function removeDamaged(ctx: StepContext, at: BackupPlace, newest: Manifest
   return { removed, foreign: older.length - own.length }
 }
 
-/** Day, modulo `rounds`, of the check. Random ids spread the work evenly. */
+/** Modulo `rounds`. Random ids spread the work evenly. */
 const checkDayOf = (restorePointExtId: string, rounds: number): number =>
   Number.parseInt(restorePointExtId.slice(0, 8), 16) % rounds

@@ -21,7 +21,7 @@ interface Asking {
   readonly drivers: Drivers
 }
 
-/** Does not count images in creation, so their tasks check again. @throws ApiError VMM_LIMIT_EXCEEDED when `more` would be too many */
+/** Does not count images in creation, so their tasks check again. @throws ApiError VMM_LIMIT_EXCEEDED when `images` more are too many */
 export async function requireRoomForImages(
   ctx: { readonly store: Reader; readonly services: Pick<Services, 'limits'> },
   images: number,
