@@ -1,7 +1,4 @@
-/**
- * Functions that declare operations: the function is the verb; path, kind and options follow. Routes, validators and documents derive from
- * them.
- */
+/** Functions that declare operations: the function is the verb. Routes, validators and documents derive from the declarations. */
 import type { Method } from './method.ts'
 import { names } from './names.ts'
 import type { RoleName } from './roles.ts'

@@ -1,7 +1,4 @@
-/**
- * Strikes calls at the innermost level of its match: driver call, task step, request. Source: behaviour conventions 23; reference
- * faults.md.
- */
+/** Strikes calls at the innermost level of its match: driver call, task step, request. Source: conventions 23; reference faults.md. */
 import { names } from '../names.ts'
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'

@@ -1,7 +1,4 @@
-/**
- * Wraps each store's data key again; sealed secrets do not change. `default` is last: if interrupted, the old key still works; repeat the
- * command.
- */
+/** Wraps each store's data key again; sealed secrets do not change. `default` is last: after an interruption the old key still works. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

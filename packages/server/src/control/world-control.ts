@@ -1,7 +1,4 @@
-/**
- * The control interface of one world. Copies of the world lack its fault rules and journal; resets remove them. Its file is created when
- * needed.
- */
+/** The control interface of one world. Copies of the world lack its fault rules and journal; resets remove them. */
 import { existsSync } from 'node:fs'
 import { FaultRule } from '@hyperplane/contract/control/fault'
 import { Refusal } from '../core/api-error.ts'

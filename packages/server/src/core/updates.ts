@@ -1,7 +1,4 @@
-/**
- * Entities from bodies; a PUT keeps stored fields that the body cannot express. Source: behaviour conventions 3, 13 (secrets), 15
- * (versions).
- */
+/** Entities from bodies; a PUT keeps stored fields that the body cannot express. Source: conventions 3, 13 (secrets), 15 (versions). */
 import type { AnyResource, AnySchema, EntityOf } from '@hyperplane/contract'
 import type { Ids } from './caller.ts'
 import type { Document } from './document.ts'

@@ -1,6 +1,4 @@
-/**
- * Images of volume groups' disks, and reverts to them. Idempotent; resolve when durable. Source: behaviour volumes-storage.md 1.2 (Revert).
- */
+/** Images of volume groups' disks, and reverts to them. Idempotent; resolve when durable. Source: volumes-storage.md 1.2 (Revert). */
 export interface BlockImages {
   /** One instant for all disks. @throws DriverError, final, when a disk is missing */
   snapshotBlocks(images: readonly { readonly imageExtId: string; readonly diskExtId: string }[]): Promise<void>

@@ -1,6 +1,4 @@
-/**
- * Tries servers in turn. One directory gets at most half of the slots, so a silent one does not delay others. Source: behaviour iam.md 4.
- */
+/** Tries servers in turn. One directory gets at most half of the slots, so a silent one does not delay others. Source: iam.md 4. */
 
 import { Semaphore } from '../core/concurrency/semaphore.ts'
 import type { Clock } from '../core/time/clock.ts'

@@ -1,6 +1,4 @@
-/**
- * Services of gateway appliances. Idempotent; resolve when stored. Absent gateways are no fault. Source: behaviour networking.md 1.9, 3.1.
- */
+/** Services of gateway appliances. Idempotent; resolve when stored. Absent gateways are no fault. Source: networking.md 1.9, 3.1. */
 export interface Gateways {
   /** The appliance applies it at once, or when it answers again. */
   configureGateway(gateway: GatewayProgram): Promise<void>

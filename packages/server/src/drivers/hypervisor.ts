@@ -1,7 +1,4 @@
-/**
- * Hosts of VMs. Changing calls are idempotent and resolve when durable; absent domains and disks are no fault.
- * Source: behaviour vmm.md 1.1, 1.2, 3.1-3.5.
- */
+/** Hosts of VMs. Changing calls are idempotent, durable when resolved; absent things are no fault. Source: vmm.md 1.1, 1.2, 3.1-3.5. */
 import type { Vlan } from './network-fabric.ts'
 
 export interface Hypervisor extends Consoles, Domains, Disks, Guests, Migration, StartHolds, VmGroups {}

@@ -10,9 +10,7 @@ import type { TrafficMirroring } from './traffic-mirroring.ts'
 import type { VirtualRouting } from './virtual-routing.ts'
 import type { VpnTunnels } from './vpn-tunnels.ts'
 
-/**
- * Switches on hosts, DHCP responders, routing peers. Idempotent; resolve when stored. Source: behaviour networking.md 1.2, 1.3, 1.10, 3.1.
- */
+/** Switches on hosts, DHCP responders, routing peers. Idempotent; resolve when stored. Source: networking.md 1.2, 1.3, 1.10, 3.1. */
 export interface NetworkFabric
   extends FlowExporting,
     FlowStatistics,

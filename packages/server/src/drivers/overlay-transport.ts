@@ -1,7 +1,4 @@
-/**
- * The switch for encapsulated traffic of VPCs between hosts; default: that of the cluster. Idempotent. Source: behaviour networking.md
- * 1.20.
- */
+/** The switch for encapsulated traffic of VPCs between hosts; default: that of the cluster. Idempotent. Source: networking.md 1.20. */
 export interface OverlayTransport {
   /** @throws DriverError, retryable, when a host's agent or the network controller does not answer */
   carryOverlay(program: OverlayProgram): Promise<void>

@@ -1,7 +1,4 @@
-/**
- * Readers, types and the JSON Schema for editors derive from this format. Fields are named as in the interface; `format/` declares the
- * sections.
- */
+/** Readers, types and the JSON Schema for editors derive from this format. Fields are named as in the interface. */
 import {
   type AnySchema,
   anything,

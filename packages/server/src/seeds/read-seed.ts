@@ -37,9 +37,7 @@ export interface SeedPlan {
   readonly world?: NonNullable<SeedContent['world']>
 }
 
-/**
- * @param threads limits concurrent reader threads @throws SeedRefusal with every fault and its place; StartRefusal for an unreadable file
- */
+/** @param threads limits reader threads @throws SeedRefusal with every fault and its place; StartRefusal for an unreadable file */
 export async function readSeed(source: SeedSource, threads = new Semaphore(1)): Promise<SeedPlan> {
   if (typeof source === 'string') return presetPlan(source, threads)
   return planOf('text' in source ? 'The seed' : `The seed ${source.file}`, source, threads)

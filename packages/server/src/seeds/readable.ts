@@ -1,7 +1,4 @@
-/**
- * Addresses are `10.0.0.1`, prefixes `10.0.0.0/24`, references are names. Without server fields and secrets: seeds are kept in
- * repositories.
- */
+/** Addresses are `10.0.0.1`, prefixes `10.0.0.0/24`, references names. No server fields and secrets: seeds are kept in repositories. */
 import { type AnySchema, type Fields, type ObjectSchema, type Schema, text } from '@hyperplane/contract'
 import { defined } from '../core/defined.ts'
 import { chooseAlternative } from '../core/input/validate.ts'

@@ -1,7 +1,4 @@
-/**
- * Replacements for omitted secrets and hashes. Both ends of a secret shared with the simulated infrastructure derive from one ephemeral
- * key.
- */
+/** Replacements for omitted secrets and hashes. Both ends of a shared secret derive from one ephemeral key of the import. */
 import { createHmac } from 'node:crypto'
 import { secretDigest } from '../drivers/hardware.ts'
 import { bmcDigest } from '../drivers/simulated/hardware.ts'

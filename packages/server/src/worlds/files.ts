@@ -14,9 +14,7 @@ export const baselineOf = (folder: string) => ({
 
 const unfinished = '.uploading'
 
-/**
- * Links, not copies: writers never change a file in place. Skips files that are removed meanwhile. @returns changed folders, copied files
- */
+/** Links, not copies: writers never change a file in place. Skips files removed meanwhile. @returns changed folders, copied files */
 export function shareFiles(from: string, to: string, link = linkSync): Links {
   const folders = new Set<string>()
   const copies: string[] = []

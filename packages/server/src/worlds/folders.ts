@@ -1,6 +1,4 @@
-/**
- * The next start deletes a folder with a mark and no registry entry (unfinished creation or removal); others hold complete worlds and stay.
- */
+/** The next start deletes folders with a mark and no registry entry (unfinished); others hold complete worlds and stay. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -29,10 +29,7 @@ export interface QueryConventions {
   readonly canonical?: FilterRules['canonical'] | undefined
 }
 
-/**
- * Faults of shape go to `faults`; without any, call the result, which parses expressions. @throws ApiError 400 for malformed
- * percent-encoding
- */
+/** Faults of shape go to `faults`; else call the result, which parses expressions. @throws ApiError 400 for bad percent-encoding */
 export function readQuery(
   operation: Operation,
   text: string,

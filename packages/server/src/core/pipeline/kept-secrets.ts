@@ -1,6 +1,4 @@
-/**
- * Secrets inside an object that is sealed as a whole (credentials of a bucket), which an update keeps. Source: behaviour conventions 13.
- */
+/** Updates keep secrets inside an object that is sealed as a whole (credentials of a bucket). Source: behaviour conventions 13. */
 import { type AnySchema, secretMask, walk } from '@hyperplane/contract'
 import { type ApiError, invalid } from '../api-error.ts'
 import type { AnyEntity } from '../document.ts'

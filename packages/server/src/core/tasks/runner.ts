@@ -1,6 +1,4 @@
-/**
- * Steps take effect once, are undone in reverse order on failure, and resume from the task's row after a crash. Source: conventions 18.3.
- */
+/** Steps take effect once, are undone in reverse on failure, and resume from the task's row after a crash. Source: conventions 18.3. */
 
 import { Task } from '@hyperplane/contract/platform/task'
 import { anyOf } from '../../odata/index.ts'

@@ -1,6 +1,4 @@
-/**
- * A free slot goes to the identity with the fewest slots, then to the longest waiting one. Source: conventions 18.3 (at most 64 at once).
- */
+/** A free slot goes to the identity with the fewest slots, then to the longest waiting one. Source: conventions 18.3 (at most 64). */
 export class TaskSlots {
   readonly #count: number
   readonly #lines = new Map<string, Set<string>>()

@@ -1,7 +1,4 @@
-/**
- * A lease records the holder of an address, in the accepting transaction, so that requests never share one. Source: behaviour networking.md
- * 1.3.
- */
+/** A lease records the holder of an address, in the accepting transaction: requests never share one. Source: networking.md 1.3. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { AddressLease, AddressRun, AddressTally } from '@hyperplane/contract/networking/address-lease'

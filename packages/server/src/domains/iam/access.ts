@@ -1,7 +1,4 @@
-/**
- * Operations and entities of a caller: union of the entity filters of all matching policies. No policy can deny.
- * Source: behaviour conventions 16; iam.md 8, 9.
- */
+/** Union of the entity filters of all matching policies: no policy can deny. Source: behaviour conventions 16; iam.md 8, 9. */
 
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'

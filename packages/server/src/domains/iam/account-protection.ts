@@ -1,7 +1,4 @@
-/**
- * The caller must hold every right of an account that it controls (keys, password, state), those by directory groups included.
- * Source: behaviour iam.md 8.
- */
+/** The caller must hold every right of an account that it controls, those by directory groups included. Source: behaviour iam.md 8. */
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import type { User } from '@hyperplane/contract/iam/user'
 import { UserGroup } from '@hyperplane/contract/iam/user-group'

@@ -48,10 +48,7 @@ export class CredentialCache {
     return undefined
   }
 
-  /**
-   * Runs `verify` again if the account or a provider changes meanwhile: an account closed during hashing must not sign in. Refusals are
-   * returned.
-   */
+  /** Runs `verify` again if the account or a provider changes meanwhile, so that an account closed during hashing does not sign in. */
   async verified<R>(verify: () => Promise<KnownCredential | R>): Promise<KnownCredential | R> {
     const changed = new Set<string>()
     this.#underWay.add(changed)

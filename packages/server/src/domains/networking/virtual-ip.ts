@@ -1,6 +1,4 @@
-/**
- * Sessions whose listeners differ may share an address; one of them has the lease. Source: behaviour networking.md 1.3 (VIRTUAL_IP), 1.14.
- */
+/** Sessions whose listeners differ may share an address; one of them has the lease. Source: networking.md 1.3 (VIRTUAL_IP), 1.14. */
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { FloatingIp } from '@hyperplane/contract/networking/floating-ip'
 import { LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'

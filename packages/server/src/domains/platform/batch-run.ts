@@ -1,7 +1,4 @@
-/**
- * Chunks in sequence, their elements concurrently. Fixed request ids replay elements after a restart. Source: behaviour conventions 20;
- * platform.md 3.
- */
+/** Chunks in sequence, elements concurrently. Fixed request ids replay elements after a restart. Source: conventions 20; platform.md 3. */
 
 import type { Operation } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'

@@ -1,7 +1,4 @@
-/**
- * Before `exchange trust` the remote side knows nothing of this manager; a later rollback revokes the trust. Source: behaviour platform.md
- * 4.
- */
+/** Before `exchange trust` the remote side knows nothing of this manager; a later rollback revokes the trust. Source: platform.md 4. */
 import { apiKeyPrefix } from '@hyperplane/contract/iam/key'
 import { DomainManager, registeredRel } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'

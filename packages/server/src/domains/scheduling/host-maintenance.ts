@@ -35,10 +35,7 @@ export interface Evacuating extends HostOfCluster {
 
 export type Repopulating = Omit<Evacuating, 'mayShutDownVms' | 'rollsBackOnFailure'>
 
-/**
- * For changes of a host's network: VMs leave and come back, its controller VM keeps running. The task is `HostMaintenance.taskExtId`
- * meanwhile.
- */
+/** For changes of a host's network: VMs leave and come back. The task is `HostMaintenance.taskExtId` meanwhile. */
 export const hostTasks = {
   evacuate: taskNamed<Evacuating>('clustermgmt.evacuate-host'),
   repopulate: taskNamed<Repopulating>('clustermgmt.repopulate-host'),

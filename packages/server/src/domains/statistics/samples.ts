@@ -17,9 +17,7 @@ export interface Sample {
   readonly weight: number
 }
 
-/**
- * Warns if the interval is widened; a paged operation gets the samples of its page. @param since seconds since 1970 @throws ApiError 400
- */
+/** Warns of a widened interval; a paged operation gets the samples of its page. @param since seconds since 1970 @throws ApiError 400 */
 export function samplingOf(ctx: ReadContext, request: Request, since: number, most = maximumPoints): Sampling {
   const { parameters } = request.query
   const span = spanOf(parameters, ctx.clock.now())

@@ -1,7 +1,4 @@
-/**
- * Savings grow from the later of two times: the reduction was enabled, the data was written. Source: behaviour clustermgmt.md 1.9, 3
- * (Capacity).
- */
+/** Savings grow from the later of two times: the reduction was enabled, the data was written. Source: clustermgmt.md 1.9, 3 (Capacity). */
 
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { drawsFrom } from '../../core/ids/draws.ts'

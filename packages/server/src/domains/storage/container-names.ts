@@ -1,7 +1,4 @@
-/**
- * Older to current field names; older fields without a counterpart are stored in `legacy`. Source: behaviour volumes-storage.md 1.8 (map of
- * names).
- */
+/** Older to current field names; others are stored in `legacy`. Source: behaviour volumes-storage.md 1.8 (map of names). */
 
 import type { BodyOf, EntityOf, Fields, ValueOf } from '@hyperplane/contract'
 import { StorageContainer as Container } from '@hyperplane/contract/clustermgmt/storage-container'

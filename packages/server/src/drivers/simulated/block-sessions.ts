@@ -1,6 +1,4 @@
-/**
- * External initiators log in to targets that list them; sessions follow from facts and time. Source: behaviour volumes-storage.md 1.5, 3.
- */
+/** External initiators log in to targets that list them; sessions follow from facts and time. Source: volumes-storage.md 1.5, 3. */
 import type { ClientSession } from '../block-storage.ts'
 import type { TargetFact } from './block-facts.ts'
 import { keyOf, noise } from './noise.ts'

@@ -1,6 +1,4 @@
-/**
- * Simulated content of images: `content.files` by `<image>/<cluster>`; that of URLs is in `content/urls.ts`. Source: behaviour vmm.md 3.6.
- */
+/** Simulated content of images: `content.files` by `<image>/<cluster>`; that of URLs is in `content/urls.ts`. Source: vmm.md 3.6. */
 import { defined } from '../../core/defined.ts'
 import { drawsFrom } from '../../core/ids/draws.ts'
 import type { ContentOrigin, ContentSource, Digests, ImageFile, ObjectOrigin } from '../content-source.ts'

@@ -32,9 +32,7 @@ export function createExporting(world: SimulatedWorld): FlowExporting {
 
 const tcp = 6
 
-/**
- * By host: flows from its guests, and from outside to them, in the time before `to`, the largest first. Hosts that are down export nothing.
- */
+/** By host: flows of its guests, and from outside to them, in the time before `to`, the largest first. Hosts that are down have none. */
 export async function recordsOf(
   flows: Flows,
   hostExtIds: ReadonlySet<string>,

@@ -1,6 +1,4 @@
-/**
- * JSON of a profile. Fields outside the contract are never written, so internal fields and secrets cannot leak. Source: conventions 2.3.
- */
+/** JSON of a profile. Fields outside the contract are never written: internal fields and secrets cannot leak. Source: conventions 2.3. */
 import { type AnySchema, type ObjectSchema, secretMask } from '@hyperplane/contract'
 import { chooseAlternative } from '../../core/input/validate.ts'
 import { type Profile, pathIn, relIn, systemNameIn, taskIdIn, typeIn } from './names.ts'

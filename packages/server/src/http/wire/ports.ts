@@ -36,10 +36,7 @@ export class Ports {
     return opened
   }
 
-  /**
-   * Replaces the socket of a killed process: call it only with the lock of its folder.
-   * @throws StartRefusal when the file system has no sockets
-   */
+  /** Replaces a killed process's socket: needs the lock of the folder. @throws StartRefusal when the file system has no sockets */
   async listenForStandbys(path: string): Promise<void> {
     rmSync(path, { force: true })
     const receivers = {

@@ -1,6 +1,4 @@
-/**
- * Shared while described entities are created. A fault skips its entity only; at the end all faults are reported, and nothing is stored.
- */
+/** Shared while described entities are created. A fault skips its entity only; all are reported at the end, and nothing is stored. */
 
 import type { AnyResource, EntityOf, Operation } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'

@@ -1,7 +1,4 @@
-/**
- * Real backups, encrypted with the backup key of this instance: one of this manager, three of `dr-site`. Source: behaviour platform.md 8,
- * 13.
- */
+/** Real backups, encrypted with the backup key of this instance: one of this manager, three of `dr-site`. Source: platform.md 8, 13. */
 
 import { createHash } from 'node:crypto'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'

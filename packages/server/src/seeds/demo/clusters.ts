@@ -259,9 +259,7 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
   return cluster
 }
 
-/**
- * @param settings with plain secrets: the cluster keeps digests, the rows sealed texts @param occasion another one gives new rows other ids
- */
+/** @param settings with plain secrets: clusters keep digests, rows sealed texts @param occasion another one gives new rows other ids */
 export async function placeSettings(
   ctx: SeedContext,
   clusterExtId: string,

@@ -1,6 +1,4 @@
-/**
- * Audit records and tasks in the logs of the clusters concerned; the manager's own cluster logs all. Source: behaviour clustermgmt.md 1.11.
- */
+/** Audit records and tasks in the logs of the clusters concerned; the manager's own cluster logs all. Source: clustermgmt.md 1.11. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Task } from '@hyperplane/contract/platform/task'

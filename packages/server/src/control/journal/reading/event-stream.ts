@@ -1,6 +1,4 @@
-/**
- * Calls as server-sent events, read as fast as the client does; slow ones get a `gap` event. Source: HTML standard, "Server-sent events".
- */
+/** Calls as server-sent events, at the client's speed; slow clients get a `gap` event. Source: HTML standard, "Server-sent events". */
 import type { Clock } from '../../../core/time/clock.ts'
 import type { TypedFilter } from '../../../odata/index.ts'
 import type { Journal } from '../journals.ts'

@@ -1,7 +1,4 @@
-/**
- * JSON of a call without bodies. Members are concatenated, because every request pays for it and JSON.stringify takes several times as
- * long.
- */
+/** JSON of a call without bodies, concatenated, because every request pays for it and JSON.stringify takes several times as long. */
 
 import type { Operation } from '@hyperplane/contract'
 import { ApiError, Refusal } from '../../../core/api-error.ts'

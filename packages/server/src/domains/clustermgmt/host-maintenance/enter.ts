@@ -1,7 +1,4 @@
-/**
- * Failure, time-out and cancel bring the VMs back, unless the request says otherwise. Source: behaviour clustermgmt.md 1.4
- * (enterHostMaintenance).
- */
+/** Failure, time-out and cancel bring the VMs back by default. Source: behaviour clustermgmt.md 1.4 (enterHostMaintenance). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'

@@ -1,6 +1,4 @@
-/**
- * Rows follow the cluster's SNMP settings, changed by API, profile or at the cluster, which shows digests only: rows keep keys that match.
- */
+/** Rows follow the cluster's SNMP settings, changed by API, profile or cluster, which shows digests only: matching keys stay. */
 import { SnmpSettings } from '@hyperplane/contract/clustermgmt/snmp-config'
 import { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'
 import { SnmpUser } from '@hyperplane/contract/clustermgmt/snmp-user'

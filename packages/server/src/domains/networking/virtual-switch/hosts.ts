@@ -1,7 +1,4 @@
-/**
- * One host after the other; unless in quick mode, a host whose uplinks change is emptied first and filled afterwards. Source: networking.md
- * 1.18, 1.22.
- */
+/** One host after the other; unless in quick mode, without its VMs while its uplinks change. Source: networking.md 1.18, 1.22. */
 
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../../core/api-error.ts'

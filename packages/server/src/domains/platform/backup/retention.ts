@@ -1,7 +1,4 @@
-/**
- * After a new backup: a cluster keeps the newest restore point, a bucket all good ones, by its own rules. Source: behaviour platform.md 7,
- * 8.
- */
+/** After a new backup: a cluster keeps the newest restore point, a bucket all good ones, by its own rules. Source: platform.md 7, 8. */
 
 import {
   BackupFault,

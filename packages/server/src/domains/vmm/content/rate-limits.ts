@@ -30,9 +30,7 @@ export async function effectiveLimits(store: Reader): Promise<readonly Effective
   })
 }
 
-/**
- * Applies the cluster's current rate limit, and ends with its task or the service. `report` is called once per percent, as it writes a row.
- */
+/** Applies the cluster's current rate limit, and ends with its task or the service. `report` writes a row: called once per percent. */
 export function transferTo(
   ctx: StepContext,
   clusterExtId: string,

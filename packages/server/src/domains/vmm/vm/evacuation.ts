@@ -1,7 +1,4 @@
-/**
- * VMs leave a host for its maintenance and come back, in their queues, as subtasks. Source: behaviour vmm.md 3.2 (Maintenance);
- * clustermgmt.md 1.4.
- */
+/** VMs leave a host for its maintenance and come back, as subtasks. Source: vmm.md 3.2 (Maintenance); clustermgmt.md 1.4. */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Reader } from '../../../store/store.ts'

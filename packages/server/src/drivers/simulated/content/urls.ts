@@ -15,10 +15,7 @@ export interface UrlFact {
   readonly isTold?: true
 }
 
-/**
- * `corrupt`: changed bytes. `cut`: breaks off halfway. `login`: needs one; only `wrong` is refused. `slow`: 1 MB/s. `untrusted`:
- * certificate.
- */
+/** `corrupt`: changed bytes. `cut`: breaks off halfway. `login`: refuses only `wrong`. `slow`: 1 MB/s. `untrusted`: bad certificate. */
 export interface ServerFault {
   readonly kind: 'corrupt' | 'cut' | 'down' | 'login' | 'slow' | 'status' | 'untrusted'
   readonly status?: number

@@ -1,7 +1,4 @@
-/**
- * deployTemplate: one subtask per VM, four at a time; finished VMs stay after a failure or cancel. Source: behaviour vmm.md 1.0, 1.10,
- * 1.16.
- */
+/** deployTemplate: one subtask per VM, four at a time; finished VMs stay after a failure or cancel. Source: vmm.md 1.0, 1.10, 1.16. */
 import type { Operation } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Task } from '@hyperplane/contract/platform/task'

@@ -1,6 +1,4 @@
-/**
- * Startup policies as a graph of categories without cycles, and conflicts of the dependencies that it omits. Source: behaviour vmm.md 1.13.
- */
+/** Startup policies as a graph of categories without cycles, and conflicts of omitted dependencies. Source: behaviour vmm.md 1.13. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { VmStartupPolicy } from '@hyperplane/contract/vmm/policies/vm-startup-policy'
 import { derivedId } from '../../../../core/ids/named-id.ts'
@@ -136,9 +134,7 @@ function* edgesOf(policy: Policy): Generator<Dependency> {
 /** Over all starts. */
 const maximumRemembered = 500_000
 
-/**
- * Whether a dependency on `dependee` closes a cycle. Dependencies are only added, so findings stay true; those on `dependee` do not matter.
- */
+/** Whether a dependency on `dependee` closes a cycle. Dependencies are only added, so findings stay true. */
 function cycleFinder(
   dependenciesOf: Graph,
   dependees: ReadonlySet<string>,

@@ -1,7 +1,4 @@
-/**
- * A new VM from the configuration and files of another one, with overrides. Source: behaviour vmm.md 1.1 (Clone), 1.6 (restore), 1.10,
- * 1.11.
- */
+/** A new VM from configuration and files of another one, with overrides. Source: vmm.md 1.1 (Clone), 1.6 (restore), 1.10, 1.11. */
 import type { AnySchema } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type ApiError, refuseAll } from '../../../../core/api-error.ts'

@@ -1,6 +1,4 @@
-/**
- * Startup policies decide about starts: VMs wait for VMs of their own cluster that are not OFF. Source: behaviour vmm.md 1.13, 3.2 (HA).
- */
+/** Startup policies decide about starts: VMs wait for VMs of their own cluster that are not OFF. Source: vmm.md 1.13, 3.2 (HA). */
 
 import { VmStartupPolicy } from '@hyperplane/contract/vmm/policies/vm-startup-policy'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'

@@ -1,7 +1,4 @@
-/**
- * New addresses are leased first, former ones released last, so a failure leaves the NIC unchanged. Source: behaviour vmm.md 1.4, 1.16;
- * networking.md 1.3.
- */
+/** New addresses are leased first, former ones released last: a failure changes nothing. Source: vmm.md 1.4, 1.16; networking.md 1.3. */
 
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { formatAddress } from '../../../../core/ip-address.ts'

@@ -1,7 +1,4 @@
-/**
- * Entries of a list in the VM's document. A mutation is one task: define the domain, then change the list. Source: behaviour vmm.md 1.0,
- * 1.2-1.5, 1.16.
- */
+/** Entries of a list in the VM's document. A mutation is a task: it defines the domain, then stores. Source: vmm.md 1.0, 1.2-1.5, 1.16. */
 import type { AnyResource } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'

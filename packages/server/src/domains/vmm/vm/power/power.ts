@@ -204,9 +204,7 @@ export async function recordOff(ctx: RecordContext, { vmExtId }: OfVm, output: u
   return { keep: defined({ isoExtId: isoOf(vm)?.diskExtId }) }
 }
 
-/**
- * A step of its own: a file that cannot be deleted must not keep a stopped VM ON. @param recording name of the step that ran `recordOff`
- */
+/** A step of its own: a file that cannot be deleted must not keep a stopped VM ON. @param recording the step that ran `recordOff` */
 export function removeIso(recording: string, progress: number): Step<OfVm> {
   const remove = async ({ drivers, outputs }: StepContext): Promise<void> => {
     const { isoExtId } = (outputs[recording] ?? {}) as WithIso

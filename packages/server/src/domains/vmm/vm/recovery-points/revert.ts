@@ -1,7 +1,4 @@
-/**
- * New files are made beside the old ones; one transaction switches the VM, and then the task only goes forward. Source: behaviour vmm.md
- * 1.6 (revert).
- */
+/** New files are made beside the old; one transaction switches the VM; then the task only goes forward. Source: vmm.md 1.6 (revert). */
 import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { User } from '@hyperplane/contract/iam/user'
