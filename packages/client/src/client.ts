@@ -28,6 +28,7 @@ export interface Client {
   readonly volumes: Methods<DeclaredOperations<typeof volumes>>
   /** Polls the task of a 202 answer until it ends; `seen` gets each state. @throws TaskFailure unless it SUCCEEDED */
   completed(started: Answer<StartedTask>, seen?: (task: AnswerOf<typeof Task>) => void): Promise<AnswerOf<typeof Task>>
+  /** Calls any operation by its key, `platform.createCategory`. */
   readonly call: Call
 }
 

@@ -9,5 +9,6 @@ export type NameIn<S extends string, Found = never> = S extends `${infer Name},$
   ? NameIn<Rest, Found | Trimmed<Name>>
   : Found | Trimmed<S>
 
+/** Comma-separated, so that several names fit on one line; the type knows each of them. */
 export const names = <const S extends string>(text: S): readonly NameIn<S>[] =>
   text.split(',').map((name) => name.trim() as NameIn<S>)

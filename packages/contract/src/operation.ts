@@ -33,7 +33,7 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly objectType: string
   /** Last part of `objectType`, unique among all kinds: `Category`. */
   readonly kind: string
-  /** Name in messages; default: the words of `kind`. */
+  /** Name in messages; default: the words of `kind`, `storage container`. */
   readonly title: string
   readonly schema: s.ObjectSchema<F> & {
     readonly is?: s.ObjectValue<F> & { readonly extId: string; readonly $objectType?: string }
@@ -54,7 +54,7 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly parent?: Parent
   /** Absent fields of a PUT keep their value (conventions 3, sparse PUT). */
   readonly sparsePut?: true
-  /** Paths for filters in server code: columns, like the paths of lists. */
+  /** Paths that server code filters by; they get a column, like the paths that lists declare. */
   readonly indexed: readonly string[]
   /** Error for an unknown id; default: that of the namespace, else ENTITY_NOT_FOUND. */
   readonly notFound?: string
@@ -72,7 +72,7 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly counted?: true
   /** Sums of numbers by required fields, pending rows included, maintained at each write because they are read often. */
   readonly summed?: { readonly by: readonly string[]; readonly of: readonly string[] }
-  /** Conditions for every mutation. */
+  /** Product and network controller that must be enabled and reachable before an entity of this kind can change. */
   readonly gate?: Gate
   /** Whether entities leave the manager together with their cluster. */
   readonly ofCluster?: OfCluster | StaysWithManager
@@ -239,7 +239,7 @@ export interface Expansion {
 
 /** Source: RFC 7578. */
 export interface FormOptions {
-  /** By part: the field of that name receives the file name, the mapped field its content. */
+  /** Parts that may be files, by name: the field of that name receives the file name, the mapped field its content. */
   readonly files?: Readonly<Record<string, string>>
   /** Parts without a size limit: spooled to a file during the request; the body holds the digest. */
   readonly spooled?: readonly string[]
@@ -286,8 +286,9 @@ export interface Operation {
   readonly form?: FormOptions
   readonly pathSchemas: Readonly<Record<string, s.AnySchema>>
   readonly paged: boolean
-  /** Largest page, if below the maximum of `$limit`. */
+  /** Largest number of items in one answer, if below the maximum of `$limit`. */
   readonly maximumItems?: number
+  /** Field that orders the list without `$orderby`; default: creation. */
   readonly orderedBy?: string
   readonly filter?: readonly string[]
   readonly orderby?: readonly string[]

@@ -18,7 +18,9 @@ interface Common {
   readonly defaultsTo?: unknown
   /** Omitted for callers who may not see the entity of `kind` whose id is at the path `by` of the item. */
   readonly visibleWith?: { readonly kind: string; readonly by: string }
+  /** First version of the namespace that shows this field. */
   readonly since?: string
+  /** First version of the namespace in which an optional query parameter is required. */
   readonly requiredSince?: string
 }
 
@@ -68,7 +70,7 @@ export interface TimestampSchema extends Common {
 export interface EnumerationSchema extends Common {
   readonly type: 'enumeration'
   readonly values: readonly string[]
-  /** Values that older versions lack: value -> first version. */
+  /** Values that older versions of the namespace lack: value -> first version. */
   readonly valuesSince?: Readonly<Record<string, string>>
 }
 export interface ListSchema extends Common {
@@ -189,7 +191,7 @@ export const referenceToEither = (kind: string, other: string): Typed<UuidSchema
   orRefersTo: other,
 })
 
-/** Innermost schemas first. */
+/** Applies `change` to the schema and to every schema within it, innermost first. */
 export function mapped<S extends AnySchema>(schema: S, change: (schema: AnySchema) => AnySchema): S {
   const within = (inner: AnySchema): AnySchema => {
     switch (inner.type) {

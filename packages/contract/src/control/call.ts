@@ -41,6 +41,7 @@ const CallPrecondition = s.object('control.v1.CallPrecondition', {
 const CallSearch = s.object('control.v1.CallSearch', {
   filteredBy: s.arrayOf(s.text()),
   orderedBy: s.arrayOf(s.text()),
+  /** Field whose index was used; absent: a full scan. */
   index: s.optional(s.text()),
   /** Fields of the filter that were compared row by row. */
   scanned: s.arrayOf(s.text()),

@@ -9,9 +9,11 @@ const eventExample = s.anything()
 const outcomes = s.arrayOf(s.text())
 
 const CatalogueTask = s.object('control.v1.CatalogueTask', {
+  /** Value for `match/taskStep/task`: `vmm.create-vm`. */
   name: s.text(),
   steps: s.arrayOf(
     s.object('control.v1.CatalogueStep', {
+      /** Value for `match/taskStep/step`. */
       name: s.text(),
       /** Progress of the task in percent when this step is done. */
       progress: s.integer(),
@@ -29,7 +31,7 @@ const CatalogueDriverCall = s.object('control.v1.CatalogueDriverCall', {
   driver: s.text(),
   method: s.text(),
   outcomes,
-  /** For drivers with errors of their own; other drivers accept any of `errors`. */
+  /** Values for `driverFault`, for drivers with errors of their own; other drivers accept any of `errors`. */
   driverFaults: s.arrayOf(s.text()),
   example: ruleExample,
 })
@@ -39,7 +41,7 @@ const CatalogueError = s.object('control.v1.CatalogueError', {
   code: s.text(),
   status: s.integer(),
   message: s.text(),
-  /** Required by rules for steps or driver calls. */
+  /** Arguments that a rule for steps or driver calls must give. */
   arguments: s.arrayOf(s.text()),
 })
 

@@ -69,7 +69,7 @@ const FaultEffect = s.oneOf(
     isRetryable: s.optional(s.boolean()),
     moment,
   }),
-  /** For drivers with errors of their own: `unreachable`. */
+  /** An error of the driver itself, for drivers that have their own: `unreachable`. */
   s.object('control.v1.DriverFaultEffect', { driverFault: name, moment }),
   s.object('control.v1.DelayEffect', { delay: Delay, moment }),
   s.object('control.v1.DropConnectionEffect', { dropConnection: s.enumeration(['BEFORE_COMMIT', 'AFTER_COMMIT']) }),
@@ -99,11 +99,11 @@ export const FaultRule = resource('control.v1.FaultRule', {
     timesMatched: s.readOnly(s.integer()),
     timesFired: s.readOnly(s.integer()),
     lastFiredTime: s.readOnly(s.timestamp()),
-    /** Tasks that this rule holds; at most 100 are listed. */
+    /** Tasks that this rule keeps from continuing; at most 100 are listed. */
     heldTaskExtIds: s.readOnly(s.arrayOf(s.taskId(), { maxItems: 100 })),
   },
   internal: {
-    /** Order of creation; part of the seed of random draws. */
+    /** Position in the order of creation. Part of the seed of random draws. */
     ordinal: s.integer({ minimum: 1 }),
   },
 })

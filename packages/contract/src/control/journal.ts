@@ -11,11 +11,13 @@ export const Journal = resource('control.v1.Journal', {
     isRecording: s.withDefault(s.boolean(), true),
     /** Older calls are dropped. */
     maximumCalls: s.withDefault(s.integer({ minimum: 1, maximum: 1_000_000 }), 100_000),
+    /** Size of the records; the files are somewhat larger. */
     maximumSizeBytes: s.withDefault(s.integer({ minimum: 64 * 1024, maximum: 4096 * mebibyte }), 256 * mebibyte),
     callCount: s.readOnly(s.integer({ minimum: 0 })),
     sizeBytes: s.readOnly(s.integer({ minimum: 0 })),
+    /** Calls dropped because of the bounds since the journal was cleared. */
     droppedCalls: s.readOnly(s.integer({ minimum: 0 })),
-    /** Calls that could not be written fast enough, or at all. */
+    /** Calls that were not recorded because they could not be written fast enough, or at all. */
     missedCalls: s.readOnly(s.integer({ minimum: 0 })),
     firstSequence: s.readOnly(s.integer({ minimum: 1 })),
     lastSequence: s.readOnly(s.integer({ minimum: 1 })),
@@ -41,6 +43,7 @@ const NearMiss = s.object('control.v1.NearMiss', {
   sequence: s.integer(),
   operation: s.optional(s.text()),
   status: s.integer(),
+  /** Terms of the top-level `and` of the filter that this call does not satisfy. */
   unmet: s.arrayOf(
     s.object('control.v1.UnmetTerm', {
       fields: s.arrayOf(s.text()),
@@ -60,6 +63,7 @@ export const AssertionResult = s.object('control.v1.AssertionResult', {
   matching: s.arrayOf(s.integer()),
   /** Calls that nearly match a failed assertion, nearest first; at most 5. */
   nearest: s.arrayOf(NearMiss),
+  /** Calls that were dropped from the journal and could not be evaluated. */
   droppedCalls: s.integer(),
 })
 

@@ -31,6 +31,7 @@ export const TraceHop = s.object('control.v1.TraceHop', {
   type: s.enumeration(`
     EXTERNAL_NETWORK, FLOATING_IP, LOAD_BALANCER, NAT, NETWORK_FUNCTION, NIC, POLICY, ROUTE, ROUTER, SUBNET, TUNNEL
   `),
+  /** Absent: the physical network. */
   entity: s.optionalObject('control.v1.TracedEntity', { kind: s.text(), extId: s.text(), name: s.optional(s.text()) }),
   /** The rule that decided, and what became of the packet. */
   decision: s.text(),
@@ -40,7 +41,7 @@ export const TraceHop = s.object('control.v1.TraceHop', {
 })
 
 export const NetworkTrace = s.object('control.v1.NetworkTrace', {
-  /** DROPPED: the last hop refuses the packet. NOT_ROUTABLE: it has no route. */
+  /** DROPPED: the last hop refuses the packet. NOT_ROUTABLE: nothing there knows where to send it. */
   outcome: s.enumeration(['DELIVERED', 'DROPPED', 'NOT_ROUTABLE']),
   reason: s.text(),
   hops: s.arrayOf(TraceHop, { maxItems: 200 }),

@@ -170,7 +170,7 @@ const happenings = [
   happening('GUEST_PORT_OPENS', { vm: named, port: s.optional(tcpPort) }),
   happening('VM_JOINS_LEGACY_POLICY', {
     vm: named,
-    /** Name of the legacy policy, created with its first VM. */
+    /** Name of the legacy anti-affinity policy, which its first VM creates. */
     name: s.withDefault(s.text({ minLength: 1, maxLength: 512 }), 'legacy'),
   }),
 

@@ -58,6 +58,8 @@ const InternalRoutingConfig = s.object('networking.v4.config.InternalRoutingConf
   }),
 })
 
+/** Exactly one of the three services. */
+/** Exactly one of the three services. */
 export const LocalNetworkServices = s.object('networking.v4.config.LocalNetworkServices', {
   localBgpService: s.optionalObject('networking.v4.config.LocalBgpService', {
     asn: autonomousSystemNumber(),

@@ -61,7 +61,7 @@ export const Layer2Stretch = resource('networking.v4.config.Layer2Stretch', {
     remoteGatewayExtId: s.optional(s.referenceTo('Gateway')),
     /** Addresses of a VTEP gateway of the other manager. */
     remoteVteps: s.optional(s.arrayOf(s.text())),
-    /** Copied when the stretch was created. */
+    /** The remote subnet had it when the stretch was created. */
     remoteIpConfig: s.arrayOf(IPConfig, { maxItems: 1 }),
     createdAt: s.timestamp(),
     change: changeHolding({ name: s.optional(s.text()), interfaceAddress: s.optional(IPAddress) }),

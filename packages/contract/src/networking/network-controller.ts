@@ -6,6 +6,7 @@ import { Change, EntityMetadata } from './shapes.ts'
 
 export const NetworkController = resource('networking.v4.config.NetworkController', {
   fields: {
+    /** Default stack of new VLAN subnets. */
     defaultVlanStack: s.withDefault(s.enumeration(['ADVANCED', 'LEGACY']), 'LEGACY'),
     vpcGlobalConfig: s.withDefault(
       s.object('networking.v4.config.VpcGlobalConfig', {

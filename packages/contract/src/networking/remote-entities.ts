@@ -7,7 +7,7 @@ import { EntityMetadata, IPSubnet, Status } from './shapes.ts'
 import { Subnet } from './subnet.ts'
 import { DpdConfig, IpsecConfig, QosConfig } from './vpn-connection.ts'
 
-/** Clusters and VPCs of other managers are no entities here. */
+/** Where the entity is, at its manager: neither clusters nor VPCs of other managers are entities here. */
 const place = {
   clusterReference: s.optional(s.uuid()),
   clusterName: s.optional(s.text()),

@@ -12,6 +12,7 @@ const vlan = () => s.integer({ minimum: 0, maximum: 4095 })
 export const VirtualSwitchHost = s.object('networking.v4.config.Host', {
   // Not a reference: the handler checks that the host exists in this cluster.
   extId: s.uuid(),
+  /** Lowest free `br<n>` of the cluster. */
   internalBridgeName: s.readOnly(s.text({ maxLength: 128 })),
   /** Names (`eth0`) or ids of the host's NICs. */
   hostNics: s.optional(s.arrayOf(s.text(), { maxItems: 32 })),
@@ -60,6 +61,7 @@ export const VirtualSwitch = resource('networking.v4.config.VirtualSwitch', {
     clusterExtId: s.uuid(),
     /** As `<host>/eth0`, however the body names the NIC. */
     uplinks: s.optional(s.arrayOf(s.text())),
+    /** With values that the update will store. */
     change: changeHolding({
       name: s.optional(s.text()),
       uplinks: s.optional(s.arrayOf(s.text())),

@@ -37,7 +37,7 @@ export const vpcVirtualSwitchMappingOperations = {
     roles: readers,
     filter: ['clusterUuids', 'extId', 'virtualSwitchUuid'],
   }),
-  /** All clusters get their mapping, or none does. */
+  /** Creates or replaces the mapping of each named cluster, all or none. */
   createVpcVirtualSwitchMapping: create(mappings, VpcVirtualSwitchMapping, {
     roles: writers,
     rateLimit: slowMutationRate,

@@ -29,7 +29,7 @@ export const AssociationDetail = s.object('platform.v4.config.AssociationDetail'
   resourceId: s.readOnly(s.uuid()),
 })
 
-/** Without other tools' separators; `$` only after the first character. */
+/** Without punctuation that other tools use as separators; `$` only after the first character. */
 const tagText = s.text({
   isName: true,
   minLength: 1,

@@ -26,7 +26,7 @@ export const Product = resource('platform.v4.management.Product', {
     name: s.immutable(s.optional(productName)),
     enablementState: s.enumeration(['DISABLED', 'ENABLED']),
     metadata: s.optional(s.oneOf(FlowControllerMetadata, GenericMetadata)),
-    /** Added to each node of the manager. */
+    /** Resources that enabling it adds to each node of the manager. */
     resourceSpec: s.readOnly(
       s.object('platform.v4.management.ResourceSpec', { cpuCount: s.integer(), memorySizeBytes: s.integer() }),
     ),

@@ -21,9 +21,11 @@ export const TaskJob = resource('platform.v4.config.TaskJob', {
   iamNoun: 'Task',
   internal: {
     taskExtId: s.taskId(),
+    /** May read the jobs of the task without a policy. */
     ownerExtId: s.uuid(),
     /** JSON until it has run; sealed, because bodies may contain secrets. */
     element: s.secret(s.text({ multiline: true })),
+    /** The task that an asynchronous element waits for. */
     elementTaskExtId: s.taskId(),
   },
   parent: { param: 'taskExtId', kind: 'Task', field: 'taskExtId' },

@@ -71,7 +71,7 @@ export const Task = resource('platform.v4.config.Task', {
     legacyErrorMessage: s.readOnly(s.text({ multiline: true })),
   },
   internal: {
-    /** JSON of completion details for the owner of the task only. */
+    /** JSON of completion details that only the owner of the task sees; nobody else sees any of its details. */
     ownerDetails: s.secret(s.text({ multiline: true })),
   },
   iam: { owner_uuid: 'ownedBy/extId', cluster_uuid: 'clusterExtIds' },

@@ -38,7 +38,7 @@ export const aboutPart = (restorePointExtId: string, index: number): string => `
 export const secretsKeyOf = (dataKey: Buffer): Buffer =>
   Buffer.from(hkdfSync('sha256', dataKey, '', 'hyperplane backup secrets', 32))
 
-/** Wrapped for this manifest only. */
+/** The id of the backup key, and the data key, wrapped for this manifest only. */
 export function wrapDataKey(backupKey: Buffer, dataKey: Buffer, manifest: Omit<Manifest, 'key'>): Manifest['key'] {
   return { id: keyIdOf(backupKey), wrapped: encrypt(backupKey, dataKey, aboutKey(manifest)).toString('base64') }
 }

@@ -12,10 +12,10 @@
  *   Secrets are sealed with a key of the restore point (`reseal.ts`), so that an instance with another master key can restore them.
  * - **Parts** (`pack.ts`, `unpack.ts`): the lines of a section are one stream, cut every `plainPartBytes`, also inside a line. Each part
  *   is compressed (zstd) and sealed (AES-256-GCM) separately; one part is in memory at a time.
- * - **Keys** (`cipher.ts`): the backup key wraps the random data key of a restore point, with the digest of the manifest as additional data:
- *   a changed manifest does not open, even if its `COMPLETE` was recomputed.
- * - **Writing** (`writer.ts`): parts, manifest, `COMPLETE`, in this order. Object stores have no transactions: without `COMPLETE` there is no
- *   restore point, and files of an interrupted backup harm no other.
+ * - **Keys** (`cipher.ts`): the backup key wraps the random data key of a restore point, with the digest of the manifest as additional
+ *   data: a changed manifest does not open, even if its `COMPLETE` was recomputed.
+ * - **Writing** (`writer.ts`): parts, manifest, `COMPLETE`, in this order. Object stores have no transactions: without `COMPLETE` there is
+ *   no restore point, and files of an interrupted backup harm no other.
  * - **Reading**: `findRestorePoints` (`reader.ts`) checks digests without a key; `readRestorePoint` (`read.ts`) verifies all rows in order.
  *
  * Source: behaviour platform.md 8.

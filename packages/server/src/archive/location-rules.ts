@@ -8,7 +8,7 @@ export type Location = ValueOf<typeof BackupLocation>
 /** The names that every S3 service accepts. */
 export const bucketForm = /^[a-z0-9](?:[a-z0-9.-]{1,61})[a-z0-9]$/
 
-/** Part of a host name and of a header. */
+/** The region becomes part of a host name and of a header. */
 export const regionForm = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/
 
 export function locationFaults(location: Location): ApiError[] {

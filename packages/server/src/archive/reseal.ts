@@ -18,7 +18,7 @@ export const holdsSecrets = ({ kind, secrets }: SecretsOfKind): boolean => secre
 
 type Changeable = Record<string, unknown>
 
-/** In place. @throws Error when a secret does not open: other row, or wrong key */
+/** Changes `document`, a parsed row, in place. @throws Error when a secret does not open: other row, or wrong key */
 export function reseal({ kind, secrets }: SecretsOfKind, document: unknown, from: Opener, to: Seal): void {
   const { extId, runner } = document as { readonly extId: string; readonly runner?: Changeable }
   for (const path of secrets) {

@@ -28,7 +28,7 @@ export class Unpacker {
     counts.compare()
   }
 
-  /** Without parsing, which saves memory and time. @throws as `next` */
+  /** Counts the rows without parsing them, which saves memory and time. @throws as `next` */
   count(content: Uint8Array): void {
     const part = this.#manifest.parts[this.#index] as Part
     const counts = new Counts(part)

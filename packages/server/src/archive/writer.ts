@@ -16,7 +16,7 @@ export interface RestorePointContent
   extends Pick<Manifest, 'restorePointExtId' | 'creationTime' | 'productVersion' | 'domainManager'> {
   readonly backupKey: Buffer
   readonly dataKey: Buffer
-  /** One part is in memory at a time. */
+  /** From `packParts`; one part is in memory at a time. */
   readonly parts: Iterable<PackedPart> | AsyncIterable<PackedPart>
 }
 

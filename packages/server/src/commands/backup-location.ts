@@ -86,7 +86,7 @@ function credentialsIn(env: Environment): Pick<BucketPlace, 'accessKeyId' | 'sec
   return { accessKeyId, secretAccessKey }
 }
 
-/** The variable is that of other tools. */
+/** From the variable that other tools read as well. */
 function certificateIn(env: Environment): Pick<BucketPlace, 'certificate'> {
   const file = env['AWS_CA_BUNDLE']
   if (!file) return {}

@@ -236,7 +236,7 @@ function recordingOf({ router }: Shared): ControlShared['recording'] {
   }
 }
 
-/** Names ignore case: uses the spelling of the creation. */
+/** The request with the name of the world spelled as it was created: names ignore case. */
 function withWorldName(request: ApiRequest, name: string): ApiRequest {
   const segments = request.path.split('/')
   segments[4] = encodeURIComponent(name)

@@ -66,7 +66,7 @@ export interface ControlPipelineOptions<D> {
   readonly shared: ControlShared
   readonly file: string
   readonly tables: ReadonlyMap<string, Table>
-  /** In the paths of these operations, and stored here. */
+  /** Kinds that the paths of these operations name, and that are stored here. */
   readonly kinds: readonly Resource[]
   readonly domains: Readonly<Record<string, ControlDomain<D>>>
   readonly drivers: D
@@ -76,7 +76,7 @@ export interface ControlPipelineOptions<D> {
   readonly elsewhere?: Machinery<D>['forward']
 }
 
-/** `default` shares its folder with the registry of worlds. */
+/** Two names, because the world `default` shares its folder with the registry of worlds. */
 export const controlStoreFile = (folder: string): string => join(folder, 'control.sqlite')
 export const registryFile = (folder: string): string => join(folder, 'worlds.sqlite')
 

@@ -70,6 +70,7 @@ export class ConnectionDropped extends Refusal {
   }
 }
 
+/** The task is resumed where its row says. */
 export class WorkerCrash extends Error {
   constructor() {
     super('the worker crashed on purpose')

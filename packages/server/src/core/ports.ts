@@ -25,6 +25,7 @@ export interface Authenticator {
   /** @throws ApiError 401, or 429 after too many failures from one address */
   authenticate(credentials: Credentials): Promise<Caller>
   forget(identity: string): void
+  /** Also called when a group of the provider changed. */
   forgetProvider(extId: string): void
   /** A wrong password in a request counts like a failed sign-in. Without a name, no account is locked. */
   countFailure(name: string | undefined, address: string): void
@@ -117,8 +118,8 @@ export interface Restores {
   within<T>(work: (second: Store) => Promise<T>): Promise<T>
   drop(): void
   /**
-   * After the running requests and `last`, whose error cancels the switch, only reads of these tasks are answered. Otherwise never
-   * resolves: `stopping` ends the caller, which belongs to the old store.
+   * Switches stores: only reads of these tasks are answered from now on. `last` runs after the running requests; its error cancels the
+   * switch. Otherwise never resolves: `stopping` ends the caller, which belongs to the old store.
    */
   exchange(taskExtIds: readonly string[], stopping: AbortSignal, last: () => Promise<void>): Promise<never>
 }

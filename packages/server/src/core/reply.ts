@@ -1,4 +1,4 @@
-/** In canonical names; the naming profile renders it. Stored for retries. */
+/** The result of an operation in canonical names; the naming profile renders it. Stored for retries. */
 export interface Reply {
   readonly status: number
   readonly operation?: string

@@ -30,7 +30,7 @@ export async function loadX509(): Promise<typeof X509> {
   return import('@peculiar/x509')
 }
 
-/** Valid for `serverDays` from `now` on. */
+/** For a server with these names, valid for `serverDays` from `now` on. */
 export const makeSelfSignedServer = (name: string, names: readonly string[], now: number): Promise<SelfSigned> =>
   makeSelfSigned({
     commonName: name,
@@ -39,7 +39,7 @@ export const makeSelfSignedServer = (name: string, names: readonly string[], now
     notAfter: new Date(now + serverDays * dayMillis),
   })
 
-/** RSA, 2048 bits. Takes up to a second, most of it in another thread. */
+/** A new RSA key of 2048 bits with its certificate. Takes up to a second, most of it in another thread. */
 export async function makeSelfSigned(options: SelfSignedOptions): Promise<SelfSigned> {
   const { commonName, alternativeNames = [], notBefore, notAfter } = options
   const generated = await promisify(generateKeyPair)('rsa', {

@@ -92,7 +92,7 @@ const needsItsMasterKey = (path: string): boolean =>
     return found?.isDirectory() === true ? readdirSync(join(path, name)).length > 0 : (found?.size ?? 0) > 0
   })
 
-/** Generated only without stores, which it could not open. @throws StartRefusal when missing, unreadable, or not 32 bytes in base64 */
+/** Generated only in a folder without stores. @throws StartRefusal when the key is missing, unreadable, or not 32 bytes in base64 */
 export function readMasterKey(folder: DataFolder, file: string | undefined, mayGenerate: boolean): MasterKey {
   const mayGenerateHere = mayGenerate && !needsItsMasterKey(folder.path)
   const keyFile = {

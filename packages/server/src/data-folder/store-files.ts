@@ -6,7 +6,7 @@ import type { Disk } from './disk.ts'
 export interface StoreFiles {
   readonly first: string
   readonly second: string
-  /** Of the first store, until the second one was opened successfully. */
+  /** Copy of the first store, until the second one was opened successfully. */
   readonly kept: string
 }
 

@@ -61,7 +61,7 @@ export interface KindParts<S extends OperationSet, N extends string, K extends r
   extends DomainParts<Drivers, S, K> {
   readonly limits?: readonly Limit<N>[]
   readonly invariants?: readonly Invariant[]
-  /** Internal records, which no operation returns. */
+  /** Internal records of this kind, which no operation returns. */
   readonly records?: readonly AnyResource[]
 }
 

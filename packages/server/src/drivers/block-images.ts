@@ -1,6 +1,6 @@
 /** Images of volume groups' disks, and reverts to them. Idempotent; resolve when durable. Source: volumes-storage.md 1.2 (Revert). */
 export interface BlockImages {
-  /** One instant for all disks. @throws DriverError, final, when a disk is missing */
+  /** The contents of these disks at this moment, all at one. @throws DriverError, final, when a disk is missing */
   snapshotBlocks(images: readonly { readonly imageExtId: string; readonly diskExtId: string }[]): Promise<void>
   /** Disks made from the image keep their contents; an absent image is no fault. */
   deleteImage(imageExtId: string): Promise<void>
@@ -22,6 +22,7 @@ export interface BlockImages {
 export interface BlockImage {
   readonly extId: string
   readonly writtenBytes: number
+  /** Shared with no other image or disk. */
   readonly uniqueBytes: number
   /** Absent: it has always been there. */
   readonly createdAt?: number

@@ -51,7 +51,9 @@ export interface ClientSession {
 }
 
 export interface DiskUsage {
+  /** Includes the bytes of its source. */
   readonly writtenBytes: number
+  /** Shared with no other disk. */
   readonly uniqueBytes: number
   /** Absent: it has always been there. */
   readonly createdAt?: number

@@ -8,7 +8,7 @@ export interface NewCluster {
   readonly version: string
   /** IPv4 address that managers use. */
   readonly address: string
-  /** Up to three controller VMs. */
+  /** Addresses of up to three controller VMs. */
   readonly nodeAddresses: readonly string[]
   readonly managerExtId: string
 }
@@ -25,6 +25,6 @@ export interface ClusterFormation {
   /** The cluster works for the task `holder` only, until `startServices`. */
   stopServices(clusterExtId: string, holder: string): Promise<void>
   startServices(clusterExtId: string): Promise<void>
-  /** The task that stopped the services, from memory. */
+  /** The task that stopped the services, from memory; undefined: they run. */
   servicesStoppedBy(clusterExtId: string): string | undefined
 }

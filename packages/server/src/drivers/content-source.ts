@@ -11,6 +11,7 @@ export interface ContentSource {
   fetch(file: ImageFile, origin: ContentOrigin, transfer: Transfer): Promise<void>
   /** @throws DriverError, final, when the other cluster does not have the content */
   copy(from: ImageFile, to: ImageFile, transfer: Transfer): Promise<void>
+  /** Images of the cluster that no manager has imported yet. */
   unmanaged(clusterExtId: string): readonly UnmanagedImage[]
   /** Reads the whole file, and makes it an image of this manager. */
   adopt(file: ImageFile, transfer: Transfer): Promise<void>

@@ -24,6 +24,7 @@ export interface Drive {
   readonly sizeBytes: number
   readonly tier: DriveTier
   readonly isBootDrive: boolean
+  /** The storage pool of the host's cluster has the drive. */
   readonly isInPool: boolean
   /** Its data is moving to other drives; the pool does not count its capacity. */
   readonly isLeaving: boolean
@@ -81,7 +82,8 @@ export interface Drives {
   /** An engaged LED goes off after 24 h. */
   setDriveLed(clusterExtId: string, driveExtId: string, isEngaged: boolean): Promise<void>
 
+  /** All drives in the slots of a node that joins the cluster. */
   poolDrivesOf(clusterExtId: string, hostExtId: string): Promise<void>
-  /** Also for a cluster that is destroyed. */
+  /** All drives of a node that leaves the cluster, or whose cluster is destroyed. */
   unpoolDrivesOf(clusterExtId: string, hostExtId: string): Promise<void>
 }

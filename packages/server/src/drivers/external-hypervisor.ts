@@ -18,7 +18,7 @@ export interface ExternalHypervisor extends ExternalGuests, ExternalMoves, Exter
    * @throws DriverError, final, after 30 s without an answer, or when the VM is gone or in the wrong state
    */
   changePower(vmExtId: string, change: PowerChange, callKey: string): Promise<OutsideVm>
-  /** Name of the datastore through which the VM is registered; from memory. */
+  /** Name of the datastore through which the VM is registered, if the management says it; from memory. */
   datastoreOf(vmExtId: string): string | undefined
   /** Oldest first, as far as the management remembers. */
   runs(vmExtId: string): Promise<readonly Run[]>
@@ -63,6 +63,7 @@ export interface ExternalGuests {
   copyTools(vmExtId: string, credential: GuestCredential): Promise<'copied' | 'refused'>
   /** Sets the copied tools up. They start with the next boot. Repeated calls with the same `callKey` do it once. */
   setUpTools(vmExtId: string, callKey: string): Promise<GuestSystem>
+  /** Undoes `setUpTools` with the same `callKey`: tools that ran before run again. */
   revertTools(vmExtId: string, callKey: string): Promise<void>
   /** Tools that are switched on again start with the next boot. */
   switchTools(vmExtId: string, isOn: boolean): Promise<void>

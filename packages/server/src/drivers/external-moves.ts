@@ -10,6 +10,6 @@ export interface ManagementAccess {
 export interface ExternalMoves {
   /** `silent`: nothing answers at the address, or not the management of this cluster. */
   signIn(clusterExtId: string, access: ManagementAccess): Promise<'accepted' | 'refused' | 'silent'>
-  /** Live; resolves also when it is there already. @throws DriverError, final, after 30 s, or when VM or host is missing */
+  /** Live; a VM that is there already is no fault. @throws DriverError, final: no answer for 30 s, or VM or host is not there */
   moveVm(vmExtId: string, hostExtId: string): Promise<void>
 }

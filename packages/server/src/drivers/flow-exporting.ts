@@ -19,6 +19,7 @@ export interface ExporterProgram {
   readonly bitsPerSecond?: number
 }
 
+/** Carries messages to collectors outside. */
 export interface FlowCollectors {
   /** Why nothing is sent to the address; undefined: it is. */
   refusalOf(address: string): string | undefined

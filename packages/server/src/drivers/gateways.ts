@@ -39,6 +39,7 @@ export type GatewayService =
       readonly network?: string
     }
 
+/** How the gateway speaks with the routers of its own site. */
 export interface InteriorRouting {
   readonly ibgpPeers: readonly IbgpPeer[]
   readonly ospf?: {
@@ -58,6 +59,7 @@ export interface IbgpPeer {
 
 export interface GatewayView {
   readonly isUp: boolean
+  /** Whether its appliance has no power. */
   readonly isOff: boolean
   readonly reason?: string
 }

@@ -35,6 +35,7 @@ export interface ClusterSettings {
   readonly SNMP_SERVER_CONFIG?: ValueOf<typeof SnmpConfig>
   readonly RSYSLOG_SERVER_CONFIG?: readonly ValueOf<typeof RsyslogServer>[]
   readonly PULSE_CONFIG?: ValueOf<typeof PulseStatus>
+  /** All other settings: name, addresses, redundancy, keys. */
   readonly general?: Readonly<Record<string, unknown>>
 }
 
@@ -45,6 +46,7 @@ export interface ContainerSpec {
   readonly extId: string
   readonly clusterExtId: string
   readonly name: string
+  /** Replication, reservations and reductions, as in StorageContainer. */
   readonly policy: Readonly<Record<string, unknown>>
 }
 
@@ -117,6 +119,7 @@ export type HostDevice = PassthroughGpu | SharedGpu | PcieCard
 
 export type BmcStatus = 'VALID' | 'INVALID' | 'UNAVAILABLE'
 
+/** As the cluster sees the host. */
 export interface HostCondition {
   readonly isUp: boolean
   readonly silentSince?: number
@@ -145,6 +148,7 @@ export interface Hardware
   conditionOf(hostExtId: string): HostCondition
   /** Devices of the cluster's hosts that VMs may use, ordered by host and address. */
   devicesOf(clusterExtId: string): readonly HostDevice[]
+  /** Bytes of foreign files in the container, as of the last poll. */
   foreignBytes(containerExtId: string): number
 
   /** The controller VM of the host stops serving; the host starts no VMs and takes none from other hosts. */

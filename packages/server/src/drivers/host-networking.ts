@@ -37,6 +37,7 @@ export interface HostNicView {
   readonly model: NicModel
   /** From LLDP; absent: the host hears no switch, as always while the link is down. */
   readonly switchPort?: SwitchPort
+  /** Present while virtual functions are enabled. */
   readonly virtualFunctions?: { readonly profileExtId: string; readonly count: number }
 }
 
@@ -48,7 +49,7 @@ export interface NicModel {
   readonly driverVersion: string
   readonly firmwareVersion: string
   readonly capabilities: readonly string[]
-  /** While they are enabled. */
+  /** Virtual functions that it has when they are enabled. */
   readonly virtualFunctions: number
 }
 
@@ -99,6 +100,7 @@ export interface BridgeView extends BridgeProgram {
   readonly speedMbps: number
 }
 
+/** The uplinks of a bridge that has several. */
 export interface BondView {
   readonly extId: string
   readonly name: string

@@ -34,6 +34,7 @@ export interface Disks {
   deleteDisk(diskExtId: string): Promise<void>
   /** Layers with others below or above them, by id; from memory. @param at default: now */
   layers(at?: number): ReadonlyMap<string, Layer>
+  /** One of `layers`; from memory. */
   layer(diskExtId: string): Layer | undefined
   /** A running domain sees the new size at once. @throws DriverError, final, when the disk does not exist */
   resizeDisk(diskExtId: string, sizeBytes: number): Promise<void>
@@ -84,10 +85,12 @@ export interface Guests {
   watch(changed: () => void): () => void
   /** The control plane has recorded the stop or reboot; `unaskedStates` omits it from now on. */
   acknowledge(vmExtId: string): Promise<void>
+  /** On the boot disk, also of a domain that is OFF. */
   installedSystem(vmExtId: string): Promise<GuestSystem | undefined>
   copyTools(vmExtId: string, credential: GuestCredential): Promise<'copied' | 'refused'>
   /** The tools start with the next boot. Repeated calls with one `callKey` set them up once. */
   setUpTools(vmExtId: string, callKey: string): Promise<GuestSystem>
+  /** Undoes `setUpTools`: tools that ran before run again. */
   revertTools(vmExtId: string): Promise<void>
   /** The script that a guest keeps for changes of its power. */
   runPowerScript(vmExtId: string): Promise<'succeeded' | 'failed'>
@@ -117,6 +120,7 @@ export interface DiskCopy {
 export interface ClusterMove {
   readonly domain: Domain
   readonly hostExtId?: string
+  /** `containerExtId`: of the disk after the move. */
   readonly disks: readonly (DiskCopy & { readonly diskExtId: string })[]
 }
 
@@ -149,6 +153,7 @@ export interface DiskSnapshot {
 
 export interface Layer {
   readonly containerExtId: string
+  /** Bytes that no other layer holds. */
   readonly ownBytes: number
   /** Readers among disks; default: one. */
   readonly disks?: number
@@ -231,7 +236,7 @@ export interface Domain {
 
 export interface GuestSettings {
   readonly computerName?: string
-  /** Static addresses by NIC id. */
+  /** By id of a NIC: its static address. */
   readonly addresses: Readonly<Record<string, string>>
 }
 
@@ -265,9 +270,10 @@ export type BootPhase = 'firmware' | 'loader' | 'kernel' | 'network' | 'customiz
 
 export interface GuestView {
   readonly phase: BootPhase
-  /** Addresses by NIC id. */
+  /** NIC id -> addresses seen on it. */
   readonly learnedAddresses: ReadonlyMap<string, readonly string[]>
   readonly areToolsReachable: boolean
+  /** Reported by the guest tools. */
   readonly system: GuestSystem | undefined
   readonly isCustomizationDone: boolean
   /** End of the boot. */

@@ -2,7 +2,7 @@
 export interface LoadBalancing {
   /** Creates the balancer without checks, or changes its listener and targets. */
   programBalancer(balancer: BalancerProgram): Promise<void>
-  /** The balancer must exist. */
+  /** Changes the targets of a balancer that is there. */
   retargetBalancer(sessionExtId: string, targets: readonly BalancerTarget[]): Promise<void>
   /** Starts or changes the checks: only targets that passed them get traffic. */
   checkTargets(sessionExtId: string, check: HealthCheck): Promise<void>

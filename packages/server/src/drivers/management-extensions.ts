@@ -8,7 +8,7 @@ export interface ManagementLogin {
 
 /** @throws DriverError, final, after 30 s without an answer, or when the management refuses the login */
 export interface ManagementExtensions {
-  /** Resolves also when it is registered. */
+  /** Resolves also when the extension is registered. */
   registerExtension(clusterExtId: string, login: ManagementLogin): Promise<void>
   /** Resolves also when it is not registered. */
   unregisterExtension(clusterExtId: string, login: ManagementLogin): Promise<void>

@@ -23,7 +23,10 @@ export interface NetworkFabric
     TrafficMirroring,
     VirtualRouting,
     VpnTunnels {
-  /** A repeated call programs differences. @throws DriverError, retryable, when a host's agent does not answer within 30 s */
+  /**
+   * A repeated call programs differences, and removes the subnet from hosts that are no longer listed.
+   * @throws DriverError, retryable, when a host's agent does not answer within 30 s
+   */
   programSubnet(subnet: SubnetProgram): Promise<void>
   /** Resolves also for an absent subnet. */
   removeSubnet(subnetExtId: string): Promise<void>
@@ -41,7 +44,7 @@ export interface NetworkFabric
   addBgpPeer(peer: BgpPeer): Promise<void>
   /** Withdraws the advertised routes, too. */
   removeBgpPeer(sessionExtId: string): Promise<void>
-  /** From the local gateway. */
+  /** As the local gateway sees it; undefined: it has no such peer. */
   bgpPeer(sessionExtId: string): Promise<BgpPeerView | undefined>
 }
 
@@ -80,6 +83,7 @@ export interface Vlan {
 
 export interface BgpPeer {
   readonly sessionExtId: string
+  /** The local gateway, which speaks while it is up. */
   readonly gatewayExtId: string
   /** Its router takes and advertises the routes. */
   readonly vpcExtId: string
@@ -108,6 +112,7 @@ export interface BgpCommunity {
 /** RFC 4271, 8.2.2. */
 export type BgpState = 'Idle' | 'Connect' | 'Active' | 'OpenSent' | 'OpenConfirm' | 'Established'
 
+/** No routes unless established. */
 export interface BgpPeerView {
   readonly state: BgpState
   readonly reason?: string

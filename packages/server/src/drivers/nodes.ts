@@ -5,7 +5,7 @@
 export interface Nodes {
   /** Nodes of no cluster that answer within `seconds`, in the order of their controller VMs' addresses. */
   unconfiguredNodes(seconds: number): readonly NodeView[]
-  /** Members too; undefined for an unknown or silent node. */
+  /** Also of a cluster; undefined for an unknown node, and for one that does not answer. */
   nodeOf(nodeUuid: string): NodeView | undefined
   /** Infinite before `admitNodes`. */
   memberSince(hostExtId: string): number
@@ -70,6 +70,7 @@ export interface NodeView extends NodeImage {
   readonly foundationVersion: string
   readonly cpu: NodeCpu
   readonly memorySizeBytes: number
+  /** Names of GPUs and other devices that VMs may use. */
   readonly gpuList?: readonly string[]
   readonly block: NodeBlock
   readonly position: string

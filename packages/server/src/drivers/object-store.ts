@@ -18,6 +18,7 @@ export interface BucketPlace {
   readonly secretAccessKey?: string
   /** Bucket name in the host, or first in the path, which every service but Amazon's accepts. */
   readonly style: 'path' | 'host'
+  /** PEM of a further authority for the service's certificate. */
   readonly certificate?: string
   readonly skipsCertificateValidation: boolean
   readonly isPlain?: true
@@ -32,7 +33,7 @@ export interface StoredObject {
 
 /** Calls fail after 10 s without an answer. @throws ObjectStoreError, every call */
 export interface ObjectStore {
-  /** Ordered by key. */
+  /** By prefix of the key, ordered by key. */
   list(place: Place, prefix: string): Promise<readonly StoredObject[]>
   /** @throws ObjectStoreError `noSuchObject` */
   get(place: Place, key: string): Promise<Uint8Array>

@@ -2,7 +2,7 @@
 import type { ByteRange, Digest, Digests, ObjectOrigin, Transfer, UrlAccess } from './content-source.ts'
 
 export interface OvaFiles {
-  /** Sends no request to the server of the URL. */
+  /** Whether the server of the URL can be reached. Requests nothing from it. */
   canReach(url: string): Promise<boolean>
   /** Keeps the disks as of the first call. @throws DriverError, final, when one does not exist */
   freeze(file: OvaFile, disks: readonly DiskToFreeze[]): Promise<readonly FrozenDisk[]>

@@ -10,6 +10,7 @@ export interface Packet {
 
 export interface PacketEnd {
   readonly address: Address
+  /** Absent: the protocol has none. */
   readonly port?: number
   readonly isExternal: boolean
 }

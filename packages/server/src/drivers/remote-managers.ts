@@ -55,7 +55,7 @@ export interface InventoryRow {
 export interface RemoteManagers extends RemoteNetworks {
   /** Whether `watch` reports changes at this address; others must be polled. */
   knows(address: string): boolean
-  /** `changed` is called when a probe of a known address may have another result. */
+  /** Calls `changed` when a probe of a known address may have another result. Returns the end of the watch. */
   watch(changed: () => void): () => void
   /** Needs no credentials. `clock`: the remote time. @throws RemoteFault unreachable; certificate, when it is not valid */
   reach(address: string): Promise<{ readonly certificate: string; readonly clock: number }>

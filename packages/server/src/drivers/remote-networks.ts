@@ -10,7 +10,7 @@ export interface RemoteNetworkEntities {
   /** Managed ones that are not external. */
   readonly subnets: EntityOf<typeof RemoteSubnet>
   readonly vpnConnections: EntityOf<typeof RemoteVpnConnection>
-  /** `addresses`: of its VTEPs. */
+  /** Local gateways of the other manager; `addresses` are those of their VTEPs. */
   readonly vtepGateways: EntityOf<typeof RemoteVtepGateway> & { readonly addresses: readonly string[] }
 }
 
@@ -23,7 +23,7 @@ export interface RemoteProof {
 }
 
 export interface RemoteNetworks {
-  /** @throws RemoteFault */
+  /** As they are now. @throws RemoteFault */
   networkEntities<S extends RemoteSort>(
     place: { readonly address: string; readonly certificate: string },
     proof: RemoteProof,

@@ -13,7 +13,7 @@ export interface Candidate {
   readonly isMultipath?: boolean
 }
 
-/** For each destination the best route, or several of equal cost. */
+/** The routes that forward: for each destination the best, or several of equal cost. */
 export function selected<C extends Candidate>(candidates: readonly C[]): ReadonlySet<C> {
   const best = new Map<string, C[]>()
   for (const candidate of candidates) {

@@ -18,6 +18,7 @@ export interface Stretching {
 export interface StretchProgram {
   readonly extId: string
   readonly subnetExtId: string
+  /** The gateway's interface on the subnet has it. */
   readonly interfaceAddress: string
   readonly mtu: number
   readonly remote: { readonly siteExtId: string; readonly subnetExtId: string }
@@ -42,6 +43,7 @@ export interface StretchView {
   readonly isInterfaceUp: boolean
   readonly isTunnelUp: boolean
   readonly reason?: string
+  /** Absent while the tunnel is down. */
   readonly roundTripMillis?: number
   readonly failover?: 'FAILED' | 'IN_PROGRESS'
   readonly peers: readonly PeeredGateway[]

@@ -17,7 +17,7 @@ export interface LogLine {
 }
 
 export interface ClusterLogs {
-  /** To the rsyslog servers that want the line. Returns at once. */
+  /** The cluster sends the line to the rsyslog servers of its settings that want it. Returns at once. */
   log(clusterExtId: string, line: LogLine): void
 }
 
@@ -47,7 +47,7 @@ export interface ConnectionEvents {
 export type ConnectSyslog = (receiver: SyslogReceiver, events: ConnectionEvents) => SyslogConnection
 
 export interface SyslogTransports {
-  /** Why the guard forbids this address. */
+  /** Why nothing is sent to the address; undefined: it is. */
   refusalOf(address: string): string | undefined
   readonly connect: ConnectSyslog
 }

@@ -32,6 +32,7 @@ export interface DriveState extends Pick<Drive, 'extId' | 'sizeBytes' | 'tier'> 
   /** 1 is the speed of a good drive, 2 half of it. */
   readonly slowdown: number
   readonly share: number
+  /** Its data is moving to other drives; the pool does not count its capacity. */
   readonly isLeaving: boolean
 }
 
@@ -57,6 +58,7 @@ export interface StretchReading {
   readonly throughputTxKbps: number
 }
 
+/** Over all ports of the NIC; one reading for each time. */
 export interface TargetTraffic {
   readonly nicExtId: string
   readonly readings: readonly TrafficReading[]
@@ -80,6 +82,7 @@ export const readingSeconds = 30
 export interface MeasuredVm {
   readonly extId: string
   readonly name: string
+  /** Oldest first, without overlaps. */
   readonly runs: readonly Run[]
   readonly disks: readonly MeasuredDisk[]
   readonly connectedNics: number

@@ -16,6 +16,7 @@ export interface MirrorProgram {
   readonly destinations: readonly string[]
   /** Sources and destinations that are NICs of the host; the others are NICs of VMs. Absent: none. */
   readonly hostNics?: readonly string[]
+  /** A virtual switch carries the copies, so that destinations may be on other hosts. */
   readonly isRemote: boolean
 }
 

@@ -24,7 +24,7 @@ export interface VirtualRouting extends LoadBalancing, OverlayTransport {
   /** Source NAT; an empty list disables it. */
   translateSources(vpcExtId: string, addresses: readonly string[]): Promise<void>
 
-  /** Replaces destination and nexthop at once. */
+  /** A repeated call replaces destination and nexthop at once. */
   installRoute(route: RouteProgram): Promise<void>
   removeRoute(routeExtId: string): Promise<void>
   /** Every route that the router knows, forwarding or not; empty without a router. */
@@ -75,7 +75,7 @@ export interface RouteProgram {
 }
 
 export interface RouteNexthop {
-  /** Exit of the packets; absent: the router finds the subnet that holds the address. */
+  /** The subnet through which packets leave the router; absent: the router finds the one that holds the address. */
   readonly subnetExtId?: string
   readonly address?: string
   /** VPN connection whose tunnel the packets enter. */
@@ -96,6 +96,7 @@ export interface TableRoute {
 export interface PolicyProgram {
   readonly extId: string
   readonly vpcExtId: string
+  /** The matching policy with the highest priority applies. */
   readonly priority: number
   readonly rule: ValueOf<typeof RoutingPolicyRule>
 }

@@ -12,14 +12,14 @@ export interface VpnTunnels {
   /** The gateway stops answering the peer. */
   endTunnelSecurity(connectionExtId: string): Promise<void>
   removeTunnel(connectionExtId: string): Promise<void>
-  /** From the local gateway. */
+  /** As the local gateway sees it; undefined: it has no such tunnel. */
   tunnel(connectionExtId: string): Promise<TunnelView | undefined>
 }
 
 export interface TunnelProgram {
   readonly connectionExtId: string
   readonly gatewayExtId: string
-  /** Absent: the gateway is on a VLAN. */
+  /** The VPC whose router uses the tunnel; absent: the gateway is on a VLAN. */
   readonly vpcExtId?: string
   /** Set for a gateway on a VLAN. */
   readonly subnetExtId?: string
@@ -29,6 +29,7 @@ export interface TunnelProgram {
 
 export interface TunnelEnd {
   readonly address: string
+  /** The interface inside the tunnel has it. */
   readonly interfaceAddress: string
 }
 
@@ -70,7 +71,7 @@ export interface TunnelSpeaker {
   readonly password?: string
   /** CIDR texts of its site, advertised to the peer. */
   readonly sitePrefixes: readonly string[]
-  /** Routers inside the site, whose accepted routes the speaker advertises too. Absent: none. */
+  /** Routers inside its site; the speaker also advertises the routes that it accepts from them. Absent: the site has none. */
   readonly interiorRouters?: readonly InteriorRouter[]
   /** Routes that it learned elsewhere are advertised, too. */
   readonly redistributesRoutes: boolean

@@ -3,7 +3,7 @@ import { names } from '@hyperplane/contract/names'
 export interface Web {
   /** Allowed addresses only, no proxy; redirects to the same host only, never from https to http. @throws WebError */
   fetch(request: WebRequest): Promise<Uint8Array>
-  /** Why this URL may not be called. Does not call it. */
+  /** Why this URL may not be called; undefined: it may. Does not call it. */
   refusalOf(url: string): Promise<string | undefined>
 }
 

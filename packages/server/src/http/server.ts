@@ -33,8 +33,9 @@ export interface HttpServerOptions extends Pick<HandlerOptions, 'controlSite' | 
 export interface HttpServer {
   /** @param open listens on the port already, and gets no further connections */
   listen(open?: Server): Promise<{ url: string }>
-  /** @param port 0: a free one */
+  /** Opens a port for one world. @param port 0: a free one */
   listenFor(world: string, port: number): Promise<number>
+  /** Also closes its connections. */
   unlisten(port: number): void
   /** PEM, from the next connection on; none: clients are not asked for certificates. */
   requestCertificates(authorities: readonly string[]): void

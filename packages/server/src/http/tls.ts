@@ -18,7 +18,7 @@ import type { ServerCertificate } from './certificates/make.ts'
 export interface TlsOptions extends ServerOptions {
   readonly cert: string
   readonly key: string
-  /** For names that the default certificate does not cover. */
+  /** For names that the default certificate does not cover; undefined: none. */
   readonly certificateOf?: ((serverName: string) => ServerCertificate | undefined) | undefined
 }
 
@@ -33,8 +33,8 @@ export interface TlsServers {
 const maximumPresented = 10
 
 /**
- * With any list, OpenSSL wants one per authority and leaves chains unverified: intended, as Node keeps intermediates only of unverified
- * chains (nodejs/node#65579), and requests verify.
+ * With any revocation list, OpenSSL demands one of every authority and leaves chains unverified. This is intended: requests verify, and
+ * Node keeps intermediate certificates only of unverified chains (nodejs/node#65579).
  */
 const unusedRevocationList = `-----BEGIN X509 CRL-----
 MIGoMFACAQEwCgYIKoZIzj0EAwIwETEPMA0GA1UEAwwGTm9ib2R5Fw0yNjExMjEw

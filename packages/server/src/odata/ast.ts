@@ -11,6 +11,7 @@ export type ValueFunction = (typeof valueFunctions)[number]
 
 export interface Path {
   readonly kind: 'path'
+  /** Absent: the path starts at the entity. */
   readonly variable?: string
   readonly names: readonly string[]
   readonly position: number

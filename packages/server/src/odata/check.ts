@@ -173,7 +173,7 @@ class FilterCheck {
     }
   }
 
-  /** `any` over each collection that the operands cross. */
+  /** Wraps a condition into `any` over each collection that its operands cross. */
   #about(operands: readonly Operand[], scope: Scope, condition: (typed: readonly Typed[]) => TypedFilter): TypedFilter {
     const hops: Hop[] = []
     const typed = operands.map((operand) => this.#operand(operand, scope, hops))

@@ -23,12 +23,13 @@ import type { SeedContext } from './context.ts'
 import { seedSnapshots } from './demo/backups.ts'
 
 export interface Performance {
-  /** The ids of the entity and of its parts derive from this name. */
+  /** Name of the created entity; its id and the ids of its parts are derived from the name. */
   readonly called: string
   /** The id that the handler requests first. Default: derived from the name. */
   readonly extId?: string | undefined
   /** The ids that the handler requests next, if not derived from the name. */
   readonly partIds?: readonly string[]
+  /** The path parameter `extId` is the target. */
   readonly path?: Readonly<Record<string, string>>
   readonly clusterId?: string | undefined
   readonly body: unknown

@@ -40,7 +40,7 @@ class Scan {
     return undefined
   }
 
-  /** The last one, which `JSON.parse` keeps. */
+  /** The last member of that name, which is the one that `JSON.parse` keeps. */
   member(at: number, wanted: string): Found | undefined {
     if (this.#json[at] !== '{') return undefined
     let found: Found | undefined

@@ -7,6 +7,7 @@ interface Countable {
   readonly value?: string
   readonly extId?: string
   readonly count?: number
+  /** The body of an operation may contain its name. */
   readonly body?: unknown
 }
 

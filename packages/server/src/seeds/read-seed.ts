@@ -76,7 +76,7 @@ async function* rowsOf(source: SeedText, reading: SeedReading, section: Section)
   for (const { value, ...head } of reading.handwritten[section]) yield { ...head, value: () => value }
 }
 
-/** Validated earlier. @throws StartRefusal when the file has changed since */
+/** Rows of a file that was validated before. @throws StartRefusal when the file has changed since */
 async function* unchanged(file: string, rows: AsyncIterable<ExactRow>): AsyncGenerator<ExactRow> {
   try {
     for await (const row of rows) {

@@ -70,7 +70,7 @@ function* valueFaults(schema: AnySchema, value: unknown, at: JsonPath): Generato
   }
 }
 
-/** Checks the value itself, without its members. */
+/** The expectation that the value itself, without its members, does not meet. */
 export function expectedIn(schema: AnySchema, value: unknown): string | undefined {
   switch (schema.type) {
     case 'anything':

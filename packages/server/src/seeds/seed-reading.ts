@@ -6,7 +6,7 @@ export interface SeedReading extends Pick<SeedContent, 'extends' | 'random' | 'w
   readonly digest: string
   readonly names: Readonly<Record<string, string>>
   readonly declared: Declared
-  /** For described values. */
+  /** Positions of described values. */
   readonly places: ReadonlyMap<string, Place>
   readonly spans: readonly Span[]
   /** Rows in other YAML forms than one row per line. */

@@ -1,6 +1,7 @@
 import { StartRefusal } from '../core/start-refusal.ts'
 
 export interface SeedFault {
+  /** From 1; absent for a fault of the whole seed. */
   readonly line?: number
   readonly column?: number
   /** `vms[3].nics[0].subnet`; '' for the whole. */

@@ -1,4 +1,4 @@
-/** Records the history of simulated flows whenever one of their causes changes. */
+/** The history of flows in the simulated network is kept whenever something changes that they depend on. */
 import { createObserver } from '../drivers/simulated/flows/observer.ts'
 import { coalesced, type ObservationOptions } from './coalesced.ts'
 

@@ -1,4 +1,4 @@
-/** Gateways follow their stretches whenever a cause of the tunnels' state changes. */
+/** Gateways of the simulated world follow their stretches whenever something changes that the tunnels depend on. */
 import { stretchCollections, stretchObservation } from '../drivers/simulated/stretches.ts'
 import { coalesced, type ObservationOptions } from './coalesced.ts'
 

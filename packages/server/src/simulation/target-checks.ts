@@ -1,4 +1,4 @@
-/** Load balancers and network functions check guests whenever a cause of their health changes. */
+/** Load balancers and network functions of the simulated world check guests whenever something changes that these depend on. */
 import { targetChecks } from '../drivers/simulated/balancer-checks.ts'
 import { functionProbes } from '../drivers/simulated/function-probes.ts'
 import { coalesced, type ObservationOptions } from './coalesced.ts'

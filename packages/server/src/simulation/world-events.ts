@@ -18,7 +18,9 @@ import { findTarget } from './targets.ts'
 
 export interface PlannedEvent {
   readonly event: Happening
+  /** Milliseconds since 1970; absent: now. */
   readonly at?: number
+  /** Absent: until its counterpart happens. */
   readonly until?: number
 }
 
@@ -166,7 +168,7 @@ class EventSchedule implements WorldEvents {
     return { ...begun, status: 'LASTING', endTime }
   }
 
-  /** Ends events that `row` counteracts or replaces. */
+  /** Ends the events whose counterpart `row` is, and those that it replaces. */
   async #endOthers(transaction: Transaction, row: EventRow, target: Target, hasChanged: boolean): Promise<void> {
     const { type } = row.event
     for (const other of await transaction.findWhere(EventRecord, { status: 'LASTING' })) {

@@ -1,6 +1,6 @@
 /** FULL, and SHMSIZE: the shared memory of a write-ahead log is a file that could not grow. */
 const sqliteFull = [13, 4874]
-/** WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMOPEN, SHMMAP. */
+/** SQLite's I/O errors of writing: WRITE, FSYNC, DIR_FSYNC, TRUNCATE, SHMOPEN, SHMMAP. */
 const sqliteWriteErrors = [778, 1034, 1290, 1546, 4618, 5386]
 const fullCodes = ['ENOSPC', 'EDQUOT']
 

@@ -131,6 +131,7 @@ export function metaOrCreate(store: Pick<Store, 'meta' | 'setMeta'>, name: strin
 export interface Store extends Reader {
   /** Durable when resolved; a throw rolls back. `work` only awaits its transaction: all other writes wait for it. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
+  /** For a store without other writers. */
   bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /** For many writes in a row: those between `applied` and `durable` may share a commit. */
   stage<T>(work: (transaction: Transaction) => Promise<T>): Staged<T>
@@ -143,6 +144,7 @@ export interface Store extends Reader {
   copyTo(file: string, beside?: () => void): Promise<void>
   /** Ended transactions, committed or not: earlier reads stay true until the number changes. */
   readonly transactions: number
+  /** undefined: the disk accepts writes. */
   readonly fault: string | undefined
   /** As `fault`; tries a write if there was one. */
   findFault(): Promise<string | undefined>

@@ -21,7 +21,7 @@ export interface WorldFolders {
   /** The name is free when this returns; files are deleted afterwards. */
   remove(name: string): Promise<void>
   listed(): readonly string[]
-  /** @returns folders without mark and world, which stay */
+  /** @returns unmarked folders that belong to no world, which are not touched */
   tidy(isWorld: (key: string) => boolean): readonly string[]
 }
 

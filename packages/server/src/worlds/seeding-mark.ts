@@ -18,6 +18,7 @@ export const markSeeded = (folder: string): void => rmSync(fillingMark(folder), 
 
 const filesOfService = ['master.key', 'worlds.sqlite', 'control.sqlite', 'seed.sqlite', 'restoring.sqlite', 'world']
 
+/** True: a missing store was lost. */
 export function wasUsed(folder: string): boolean {
   const { first } = storeFiles(folder)
   if ([first, `${first}-wal`, ...filesOfService.map((name) => join(folder, name))].some(existsSync)) return true

@@ -82,7 +82,7 @@ export class WorldFiles {
     await disk.flushFolder(folder)
   }
 
-  /** The copy is the new world's state and its baseline. */
+  /** Fills the folder of a new world: the copy is its state and its baseline. */
   async copyTo(folder: string, store: Store): Promise<void> {
     const { disk } = this.#options
     mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -14,7 +14,7 @@ export interface WorldHooks {
   faultsOf(world: FaultyWorld): Faults
   /** Before closing: refuses requests that wait because of a fault. */
   release(): void
-  /** The instance stays open after all. */
+  /** Called when the instance stays open after all. */
   resume(): void
   clear(): Promise<void>
   close(): Promise<void>

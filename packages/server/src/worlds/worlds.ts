@@ -285,7 +285,7 @@ class DraftOfWorld implements Draft {
     await this.#world.instance()
   }
 
-  /** A reset without a baseline needs the seed again. */
+  /** Stored, because a reset without a baseline needs the seed again. */
   async #storeSeed(folder: string, given: NewSeed | undefined): Promise<void> {
     if (typeof given !== 'object') return
     const file = seedFileIn(folder)

@@ -41,6 +41,7 @@ export const TemplateVersion = resource('vmm.v4.content.TemplateVersionSpec', {
     versionName: s.optional(versionName),
     versionDescription: s.optional(versionDescription),
     versionSource: s.secret(s.oneOf(TemplateVmReference, TemplateVersionReference)),
+    /** Exactly one version of a template is active. */
     isActiveVersion: s.withDefault(s.boolean(), true),
     /** Deployments may replace the guest customisation. */
     isGcOverrideEnabled: s.withDefault(s.boolean(), true),

@@ -11,7 +11,7 @@ export const vmOverrides = {
   numSockets: s.optional(s.integer({ minimum: 1 })),
   numCoresPerSocket: s.optional(s.integer({ minimum: 1 })),
   numThreadsPerCore: s.optional(s.integer({ minimum: 1 })),
-  /** Absent: NICs on the same subnets. */
+  /** Replace all NICs; absent: the same subnets. */
   nics: s.optional(s.arrayOf(Nic.schema, { maxItems: 64 })),
   guestCustomization: s.secret(GuestCustomizationParams),
 } as const

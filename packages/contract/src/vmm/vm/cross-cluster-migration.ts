@@ -10,7 +10,7 @@ export const VmCrossClusterMigrateParams = s.object('vmm.v4.ahv.config.VmCrossCl
   /** Default: chosen by the server. */
   targetCluster: s.optional(ClusterReference),
   overrides: s.optionalObject('vmm.v4.ahv.config.VmCrossClusterMigrateOverrides', {
-    /** In the order of the VM's NICs. */
+    /** The first entry is for the first NIC of the VM, and so on. */
     overrideNicList: s.optional(s.arrayOf(Nic.schema, { maxItems: 64 })),
     storageContainersMapping: s.optional(
       s.arrayOf(

@@ -90,7 +90,7 @@ const VmRestoreNicConfigOverrideParams = s.object('vmm.v4.ahv.config.VmRestoreNi
       }),
     ),
   ),
-  /** Set in the guest by the tools. */
+  /** Addresses that the tools set in the guest. */
   guestNicInfo: s.optionalObject('vmm.v4.ahv.config.VmRestoreGuestNicInfoOverrideSpec', {
     guestStaticIpList: s.optional(s.arrayOf(GuestStaticIpSpec, { maxItems: 100 })),
   }),

@@ -132,6 +132,7 @@ export const Vm = resource('vmm.v4.ahv.config.Vm', {
     serialPorts: s.optional(s.arrayOf(SerialPort.schema, { maxItems: 4 })),
     categories: s.optional(s.arrayOf(CategoryReference, { maxItems: 256, uniqueItems: true })),
     customAttributes: s.optional(customAttributes()),
+    /** Absent until they are enabled for the first time. */
     guestTools: s.optional(GuestTools),
 
     guestCustomization: s.secret(GuestCustomizationParams),
@@ -191,7 +192,7 @@ export const Vm = resource('vmm.v4.ahv.config.Vm', {
       computerName: s.optional(s.text()),
       addresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), address: s.text() }))),
     }),
-    /** Set by the guest tools, by NIC index. */
+    /** Static addresses that the guest tools set, by the index of the NIC. */
     toolsAddresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), addresses: s.arrayOf(s.text()) }))),
     /** The guest reboots then, to start its new tools. */
     toolsRebootAt: s.optional(s.timestamp()),

@@ -13,7 +13,7 @@ export class Candidates {
     this.isEmpty = rules.length === 0
   }
 
-  /** The caller must resolve names first. */
+  /** Some rules match by name: the caller must resolve names first. */
   get dependsOnNames(): boolean {
     return this.#named !== undefined
   }

@@ -9,6 +9,7 @@ export type Delay =
 
 export const longestDelayMillis = 86_400_000
 
+/** 0 for a text that is not a duration. */
 export function draw(delay: Delay, seed: string): number {
   const random = drawsFrom(seed)
   return Math.min(millisecondsOfDelay(delay, random), 'atMost' in delay ? lengthOf(delay.atMost) : longestDelayMillis)

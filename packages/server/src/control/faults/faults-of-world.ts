@@ -132,7 +132,7 @@ export class WorldFaults implements Faults {
     }
   }
 
-  /** @returns the rules that are due, up to the first that ends the event */
+  /** Counts a match for each rule. @returns the rules that are due, up to the first that ends the event */
   #strikingRules(rules: readonly Rule[], subject: Subject): readonly Rule[] {
     const { seed, clock } = this.#world
     const striking: Rule[] = []

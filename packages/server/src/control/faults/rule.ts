@@ -8,9 +8,9 @@ export type Effect = StoredRule['effect']
 
 export type Place = 'request' | 'step' | 'cancel' | 'call'
 
-/** Names are matched separately. */
+/** A request, task step or driver call that rules are matched against; names are matched separately. */
 export interface Subject {
-  /** Requested, or the start of the task. */
+  /** The requested operation, or the one that started the task. */
   readonly operation: Operation | undefined
   readonly caller: string | undefined
   readonly batchElement?: number | undefined
@@ -18,7 +18,7 @@ export interface Subject {
   readonly step?: { readonly name: string; readonly phase: 'RUN' | 'UNDO'; readonly from: number; readonly to: number }
 }
 
-/** Everything else that `matches` reads. */
+/** Everything that `matches` reads, apart from the operation. */
 export const cacheKeyOf = ({ caller = '', batchElement, task, step }: Subject): string =>
   task === undefined && batchElement === undefined
     ? caller
@@ -75,7 +75,7 @@ export class Rule {
     this.#retirement.abort()
   }
 
-  /** Later rules do not strike. */
+  /** True if the effect ends the event: later rules do not strike. */
   get isTerminal(): boolean {
     const { effect } = this
     return ['error', 'driverFault', 'dropConnection', 'truncateAfterBytes', 'crashWorker'].some(
@@ -83,7 +83,7 @@ export class Rule {
     )
   }
 
-  /** Looks at the request or task that makes the driver call. */
+  /** A rule for driver calls that also looks at the request or task which makes the call. */
   get needsContext(): boolean {
     const { operation, kind, namePattern, caller, taskStep } = this.#stored.match ?? {}
     return (
@@ -149,7 +149,7 @@ export class Rule {
   }
 }
 
-/** Innermost thing of the match. */
+/** A rule strikes at the innermost thing that it names. */
 export function placeOf({ match = {}, effect }: Pick<StoredRule, 'match' | 'effect'>): Place {
   if (match.driverCall !== undefined) return 'call'
   if ('ignoreCancel' in effect) return 'cancel'

@@ -98,7 +98,7 @@ function placeFaults(rule: RequestedRule): ApiError[] {
   return faults
 }
 
-/** It needs an entity that both requests write. */
+/** A competing write needs an entity that both requests write. */
 function competitionFaults(written: string | undefined): ApiError[] {
   const key = written === undefined ? undefined : matchingKeys(names().operations.keys(), written)[0]
   const operation = key === undefined ? undefined : names().operations.get(key)

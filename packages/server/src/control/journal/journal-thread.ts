@@ -29,7 +29,7 @@ interface PendingRequest {
 
 export class JournalThread {
   readonly #options: JournalThreadOptions
-  /** Losses of a journal that is not open are not reported to its successor. */
+  /** Bounds of the open journals. Losses of a journal that is not open are not reported to its successor. */
   readonly #bounds = new Map<string, Bounds>()
   readonly #batches = new Batches()
   #waitingCalls: { readonly folder: string; readonly call: () => CallText }[] = []
@@ -47,7 +47,7 @@ export class JournalThread {
     this.#options = options
   }
 
-  /** Sends earlier calls first: the previous bounds apply to them. */
+  /** Calls that were recorded earlier are sent first: the previous bounds apply to them. */
   setBounds(folder: string, bounds: Bounds): void {
     this.#packWaiting()
     this.#sendBatch(folder)

@@ -14,11 +14,11 @@ const at = { length: 0, shared: 4, own: 12, answer: 20, answerSize: 28, began: 3
 const headerBytes = 48
 const longestUnit = 3
 
-/** Without encoding the texts. */
+/** An upper bound of the packed size, without encoding the texts. */
 export const longestPacked = ({ shared, own, answer }: CallText): number =>
   headerBytes + longestText(shared) + longestText(own) + longestAnswer(answer)
 
-/** If no earlier call of the part has the same texts. */
+/** The packed size, if no earlier call of the part has the same texts. */
 export const packedLength = ({ shared, own, answer }: CallText): number =>
   headerBytes + Buffer.byteLength(shared) + Buffer.byteLength(own) + answerLength(answer)
 
@@ -156,7 +156,7 @@ export function sizesIn(part: Buffer): number[] {
   return sizes
 }
 
-/** Includes all texts, whichever call of the part holds them. */
+/** The size that bounds count: it includes all texts, whichever call of the part holds them. */
 const sizeOf = (part: Buffer, header: number): number =>
   headerBytes +
   part.readUInt32LE(header + at.shared + 4) +

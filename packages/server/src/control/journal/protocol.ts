@@ -20,7 +20,7 @@ export interface SentBody {
   readonly kept?: Uint8Array | undefined
   /** Default: the size of `kept`. */
   readonly sizeBytes?: number | undefined
-  /** Calls with the same object share its place. Absent: calls with equal texts do. */
+  /** The sent bytes: calls that were answered with the same object share its place. Absent: calls with equal texts do. */
   readonly sent?: Uint8Array | undefined
 }
 

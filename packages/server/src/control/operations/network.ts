@@ -1,4 +1,4 @@
-/** The driver finds the way of a packet, the store has the names. */
+/** Explains whether a packet arrives. The driver finds the way, the store has the names. */
 import type { AnyResource, EntityOf, ValueOf } from '@hyperplane/contract'
 import { networkOperations, type TraceRequest } from '@hyperplane/contract/control/network'
 import { BgpSession } from '@hyperplane/contract/networking/bgp-session'

@@ -1,4 +1,4 @@
-/** Texts of a task's errors name only entities that its starter may see. */
+/** Whether the identity that started a task may see an entity: texts of its errors name only these. */
 import type { AnyResource } from '@hyperplane/contract'
 import type { Caller } from '../caller.ts'
 import type { AccessControl } from '../ports.ts'

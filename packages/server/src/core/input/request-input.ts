@@ -4,7 +4,7 @@ export interface RequestInput {
   readonly path: Readonly<Record<string, string>>
   readonly query: QueryOptions
   readonly body: unknown
-  /** Absent in the body, and set to their default. */
+  /** Fields of the body that were absent and have their default. */
   readonly defaulted?: readonly string[]
   readonly headers: {
     readonly ifMatch?: string
@@ -13,7 +13,7 @@ export interface RequestInput {
     readonly lastEventId?: string
     readonly range?: string
   }
-  /** By form part. A handler may move a file away to keep it. */
+  /** Paths of files with form parts, by name. A handler may move a file away to keep it. */
   readonly files?: Readonly<Record<string, string>>
   readonly prepared?: unknown
 }

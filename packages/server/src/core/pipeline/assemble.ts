@@ -37,7 +37,7 @@ export interface AssembleOptions<D, R extends Tasks & TaskStarter>
   readonly fingerprintSalt: string
   readonly runner: (world: World<D>) => R
   readonly authenticator: (world: World<D>) => Authenticator
-  /** For requests of the world to itself (elements of batches). */
+  /** Wraps the pipeline for requests of the world to itself (elements of batches). */
   readonly ownDispatch?: (dispatch: Dispatch) => Dispatch
 }
 
@@ -104,7 +104,7 @@ export const assembleWorld = <D>({ owner, services, ...parts }: WorldParts<D>): 
   services: refusingAbsent(owner, services),
 })
 
-/** Starting a task throws an error that names `owner`. */
+/** A handler that starts a task fails with an error that names `owner`. */
 export function noTasks(owner: string): Tasks & TaskStarter {
   const refuse = async (): Promise<never> => {
     throw new Error(`${owner} has no tasks`)

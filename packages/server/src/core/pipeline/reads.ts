@@ -1,6 +1,6 @@
 import type { Reader } from '../../store/store.ts'
 
-/** As a plain object: spreading an instance of a class would lose its methods. */
+/** Every read of a store as a plain object: spreading an instance of a class would lose its methods. */
 export const readsOf = (reader: Reader): Reader => ({
   kinds: reader.kinds,
   get: (kind, extId) => reader.get(kind, extId),

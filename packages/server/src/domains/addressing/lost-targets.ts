@@ -7,7 +7,7 @@ import { MacLease } from '../virtual-machines/mac-lease.ts'
 
 type BalancerEntity = EntityOf<typeof LoadBalancerSession>
 
-/** After the removal of the NICs' leases. */
+/** Call after the leases of the deleted NICs were removed. */
 export async function detachTargets(
   store: Transaction,
   nics: readonly { readonly extId?: string | undefined }[],

@@ -5,7 +5,7 @@ import { ApiError } from '../../core/api-error.ts'
 import type { Reader } from '../../store/store.ts'
 import { requireController } from './network-controllers.ts'
 
-/** Releases of the native hypervisor. */
+/** The release of the native hypervisor that brought each of them. */
 const broughtBy = {
   SUPPORTS_PC_SPAN: '7.0',
   SUPPORTS_VLAN_ADVANCED: '10.0',
@@ -22,7 +22,7 @@ export interface Capable {
   readonly isSupported: boolean
 }
 
-/** Common to all hosts; other hypervisors support none. */
+/** A cluster supports what all its hosts do; only the native hypervisor supports any. */
 export async function capabilitiesOf(store: Reader, { extId, config }: Cluster): Promise<Capable[]> {
   const isNative = config?.hypervisorTypes?.includes('AHV') === true
   const hosts = isNative ? await store.findWhere(Host, { 'cluster/uuid': extId }) : []

@@ -73,7 +73,7 @@ export async function attachmentsWith(
   return found
 }
 
-/** Without invisible groups; in the order of attach. */
+/** Without groups that the caller may not see; in the order of attach. */
 export async function groupsOfClients(
   ctx: ReadContext,
   field: 'iscsiClientExtId' | 'nvmfClientExtId',
@@ -190,7 +190,7 @@ export async function abandon(
   if (!isSeen && !isWanted) await store.remove(kind, clientExtId)
 }
 
-/** Changes the ETags of group and VM; a client's targets are derived. */
+/** Changes the ETags of group and VM; the targets of a client are derived and not part of its ETag. */
 export async function touchEnds(store: Transaction, { volumeGroupExtId, vmExtId }: Attachment): Promise<void> {
   await store.touch(VolumeGroup, volumeGroupExtId as string)
   if (vmExtId !== undefined) await store.touch(Vm, vmExtId)

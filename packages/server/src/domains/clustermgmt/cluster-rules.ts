@@ -24,7 +24,7 @@ const toleranceOf: Readonly<Record<string, number>> = {
 export const toleranceWord = (failures: number) =>
   (['CFT_0N_AND_0D', 'CFT_1N_OR_1D', 'CFT_2N_OR_2D'] as const)[Math.min(failures, 2)] as 'CFT_1N_OR_1D'
 
-/** One copy on a single-node cluster, spread over drives only. */
+/** A single-node cluster keeps one copy, and can spread copies over drives only. */
 export const defaultCopies = (hosts: readonly unknown[]): number => (hosts.length === 1 ? 1 : 2)
 
 export const copiesFor = (tolerance: string): number => (toleranceOf[tolerance] ?? 1) + 1

@@ -28,7 +28,7 @@ export function changedSections(
   )
 }
 
-/** Without sections that may be overridden. */
+/** Sections that differ from the profile, without those that may be overridden. */
 function driftsOf(
   secrets: SecretReader,
   profile: ClusterProfile,
@@ -58,7 +58,7 @@ export async function recordCompliance(ctx: Recording, clusterExtId: string, act
   })
 }
 
-/** In the order of their creation. */
+/** In the order in which the clusters were created. */
 export async function membersOf(store: Reader, profileExtId: string): Promise<Cluster[]> {
   return store.findWhere(Cluster, { clusterProfileExtId: profileExtId })
 }

@@ -21,6 +21,7 @@ interface Entries<Row, Entry> {
   readonly next: (entry: Entry, row: Row | undefined) => Entry | undefined
 }
 
+/** The writes after which the rows agree with the list. */
 export function writesOf<R extends AnyResource, Entry>(
   kind: R,
   { ids, tenantId, idOf = () => ids.uuid() }: Following,

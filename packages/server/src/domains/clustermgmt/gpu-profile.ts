@@ -122,7 +122,7 @@ async function virtualProfiles(ctx: ReadContext, clusterExtId: string): Promise<
   })
 }
 
-/** On the cards of one host. */
+/** Further virtual GPUs of the type that the cards of one host can carry. */
 function roomFor(deviceId: number, cards: readonly SharedGpu[], sharing: readonly Share[]): number {
   const held = sharing.map(({ typeId }) => typeId)
   let room = 0

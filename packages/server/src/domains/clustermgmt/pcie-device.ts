@@ -13,7 +13,7 @@ export const pcieDevice = implement(pcieDeviceOperations, {
   listPcieDevices: async (ctx, request) => listOf(await visibleDevices(ctx), request),
 })
 
-/** In clusters that the caller may see. */
+/** Devices of the clusters that the caller may see. */
 async function visibleDevices(ctx: ReadContext): Promise<readonly Device[]> {
   const devices: Device[] = []
   for (const { extId } of await visibleRows(ctx, Cluster)) {

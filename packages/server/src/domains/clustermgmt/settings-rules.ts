@@ -161,7 +161,7 @@ const withPort = (smtp: Smtp): Smtp => {
 export const withCommunity = <T extends Pick<SnmpTrap, 'version' | 'communityString'>>(trap: T): T =>
   trap.version === 'V2' && trap.communityString === undefined ? { ...trap, communityString: 'public' } : trap
 
-/** By owner: SMTP server, SNMP `username`, NTP `encryptionKeyId`, proxy `name`. */
+/** Keeps secrets of owners in the body: SMTP server, SNMP `username`, NTP `encryptionKeyId`, proxy `name`. */
 export function keepSecrets<T extends Settings & { readonly httpProxyList?: Network['httpProxyList'] }>(
   given: T,
   stored: T | undefined,

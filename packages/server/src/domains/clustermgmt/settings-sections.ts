@@ -82,7 +82,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const isDecoration = (name: string): boolean => ['$objectType', 'extId', 'links', 'tenantId'].includes(name)
 
-/** Paths within the entity are part of the encryption context. */
+/** Decrypts every secret in `value`; its path within the entity is part of the encryption context. */
 export function openSecrets<T>(secrets: SecretReader, kind: string, extId: string, value: T, path = ''): T {
   if (Array.isArray(value)) return value.map((item) => openSecrets(secrets, kind, extId, item, path)) as T
   if (typeof value !== 'object' || value === null) return value

@@ -70,6 +70,7 @@ const unnamed = (nodes: readonly { readonly nodeUuid?: string | undefined; reado
     nodeUuid === undefined && cvmIp === undefined ? [invalid(`${path}[${index}]/nodeUuid`, 'is required')] : [],
   )
 
+/** Questions change nothing, so they wait for no task of the cluster. */
 async function start<I>(
   ctx: Context,
   operation: string,

@@ -164,6 +164,7 @@ export async function requireContainersNotRemoved(store: Reader, containerExtIds
   refuseAll(leaving.map(markedForRemoval))
 }
 
+/** Includes pending rows of running tasks. */
 async function usersOf(store: Reader, container: StorageContainer): Promise<ReadonlyMap<string, number>> {
   const users = new Map(await store.referrerCounts('StorageContainer', container.extId))
   if (container.name === imageContainerName) {

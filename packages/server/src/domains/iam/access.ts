@@ -20,7 +20,7 @@ import { factsOf, type Grant, grantsTo, loadGrants } from './grants.ts'
 interface Identity {
   readonly grants: readonly Grant[]
   readonly scopes: Map<string, Scope | undefined>
-  /** Operation key -> reason for the audit; for operations on every entity. */
+  /** Operation key -> the reason for the audit, if the identity may use the operation on every entity. */
   readonly reasons: Map<string, string>
 }
 
@@ -35,7 +35,7 @@ class PolicyAccess implements AccessControl {
   readonly #store: Store
   readonly #identities = createLru<Identity>(maximumIdentities)
   #grants: Promise<readonly Grant[]> | undefined
-  /** Decisions begun before a change are not cached. */
+  /** A decision that was begun before a change is not cached after it. */
   #changes = 0
 
   constructor(store: Store) {
@@ -166,10 +166,10 @@ class PolicyAccess implements AccessControl {
   }
 }
 
-/** Two sign-ins of one user can bring different groups. */
+/** Includes the groups: two sign-ins of one user can bring different groups. */
 const nameOf = ({ extId, groups }: Caller): string => (groups.length === 0 ? extId : `${extId} ${groups.join(' ')}`)
 
-/** Without rows that belong to the caller. */
+/** The entities that policies alone allow, without the rows that belong to the caller. */
 function granted(
   identity: Identity,
   iamOperations: readonly string[],
@@ -199,7 +199,7 @@ function viewScopeOf(identity: Identity, resource: Resource, caller: Caller): Sc
 
 const because = (grant: Grant): string => `policy ${grant.policyExtId}, role ${grant.roleExtId}`
 
-/** Also changes the entities in its body (attaching a volume group changes the VM). */
+/** Whether the operation also changes the entities in its body (attaching a volume group also changes the VM). */
 const actsOn = ({ verb, resource: own, target }: Operation, resource: Resource): boolean =>
   verb === 'action' && resource.kind !== 'Category' && (resource.kind === own?.kind) === (target === undefined)
 

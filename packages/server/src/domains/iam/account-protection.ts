@@ -20,7 +20,7 @@ export type Account = Pick<User, 'extId' | 'username' | 'userType' | 'idpId'> & 
 /** For SELF_OWNED. A new account owns nothing, so the rights of the caller decide. */
 const ownerOf = ({ caller }: ReadContext, { extId, isNew }: Account): string => (isNew === true ? caller.extId : extId)
 
-/** Normalised group names, or the directory's fault. Undefined: no group could matter. */
+/** Normalised group names, or the reason why the directory did not return them. Undefined: no group could matter. */
 export type GroupReport = { readonly groups: ReadonlySet<string> } | { readonly cause: string } | undefined
 
 /** Queries the directory only if groups could matter. For `prepare`, outside the transaction: it may be slow. */

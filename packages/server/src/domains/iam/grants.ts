@@ -39,6 +39,7 @@ export async function loadGrants(store: Reader): Promise<readonly Grant[]> {
   }))
 }
 
+/** @param operations replaces those of the role */
 export function grantOf(
   policy: Pick<PolicyRow, 'role' | 'entities' | 'identities'> & { readonly extId?: string },
   operations: ReadonlySet<string>,

@@ -15,7 +15,7 @@ import { providerType, unknownProvider } from './providers.ts'
 type GroupRow = EntityOf<typeof UserGroup>
 type Body = Omit<GroupRow, 'extId'>
 
-/** `cause`: why the directory did not answer. */
+/** `answer`: the directory has the group; `cause`: why it did not answer. */
 type Looked = { readonly answer: boolean } | { readonly cause: string } | undefined
 
 export const userGroup = implement(
@@ -68,7 +68,7 @@ async function requireMembershipCovered(
   refuseIfLacking(ctx, giver.lacksOf(gifts), ' on a group that policies speak of')
 }
 
-/** By id, name or distinguished name. */
+/** Policies use its id, name or distinguished name. */
 function isNameOf({ extId, name, identity }: Required<Pick<GroupRow, 'extId' | 'name' | 'identity'>>) {
   const names = new Set([extId, name.toLowerCase(), identity.toLowerCase()])
   return (value: string): boolean => names.has(value) || normalForm(value) === identity

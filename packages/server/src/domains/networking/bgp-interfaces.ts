@@ -11,7 +11,7 @@ import type { GatewayEntity } from './gateway/entity.ts'
 
 const attributePath = 'localGatewayInterfaceIpAddress'
 
-/** Existing or new. @throws ApiError 400, 409 */
+/** An interface that the gateway has on the subnet, or a new one. @throws ApiError 400, 409 */
 export async function interfaceFor(
   ctx: WriteContext,
   gateway: GatewayEntity,

@@ -28,7 +28,7 @@ interface SessionReferences {
   readonly local: GatewayEntity
   readonly peer: Address
   readonly vpc: VpcEntity
-  /** The external subnet of the VPC without NAT. */
+  /** Where the local gateway speaks: the external subnet of the VPC without NAT. */
   readonly uplink: SubnetEntity
 }
 

@@ -12,7 +12,7 @@ export function refuseWhileChanging(kind: string, { name, change }: Changing): v
   throw new ApiError('NETWORKING_ENTITY_BUSY', { kind, name, taskExtId, change: `${verb}d` })
 }
 
-/** @throws ApiError 409 while the entity is being created or deleted */
+/** For requests that add something to the entity. @throws ApiError 409 while it is being created or deleted */
 export function refuseDuringCreationOrDeletion(kind: string, entity: Changing): void {
   if (entity.change?.verb === 'create' || entity.change?.verb === 'delete') refuseWhileChanging(kind, entity)
 }

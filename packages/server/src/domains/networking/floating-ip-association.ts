@@ -152,7 +152,7 @@ export async function associationWith(ctx: WriteContext, target: Target, externa
   } as const
 }
 
-/** Default: the virtual IP of the session, or the primary address of the NIC. */
+/** The requested address; default: the virtual IP of the session, or the primary address of the NIC. */
 async function privateIpOf(ctx: WriteContext, { association, nic, session }: Target, family: Family) {
   const { privateIp, vmNicReference } = association
   const requested = privateIp && writeAsGiven(privateIp)

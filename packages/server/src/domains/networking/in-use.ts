@@ -6,6 +6,7 @@ import { mayRefer, type WriteContext } from '../context.ts'
 
 export type Asking = Pick<WriteContext, 'caller' | 'kinds' | 'operation' | 'services' | 'store'>
 
+/** An entity that prevents a change. */
 export interface User {
   readonly kind: AnyResource
   readonly entity: { readonly extId: string; readonly name?: unknown } | undefined
@@ -54,7 +55,7 @@ export async function namesOf(ctx: Asking, referrers: readonly Referrer[]): Prom
 
 const titleOf = ({ kind, title }: AnyResource): string => (kind === 'Vm' ? 'VM' : (title ?? kind))
 
-/** Counts the others by kind. */
+/** Names those that the caller may see, and counts the others by kind. */
 export async function shownUsers(ctx: Omit<Asking, 'kinds'>, users: readonly User[]): Promise<readonly string[]> {
   const names = new Set<string>()
   const hidden = new Map<string, Set<string | undefined>>()
@@ -69,6 +70,6 @@ export async function shownUsers(ctx: Omit<Asking, 'kinds'>, users: readonly Use
   return [...names, ...counted]
 }
 
-/** For error texts. */
+/** The entity in the text of an error. */
 export const nameFor = async (ctx: Omit<Asking, 'kinds'>, kind: AnyResource, entity: User['entity']) =>
   (await mayRefer(ctx, kind, entity)) ? `${titleOf(kind)} ${entity?.name}` : `${titleOf(kind)} that you may not see`

@@ -65,7 +65,7 @@ export interface Lifecycle<E extends Row, B, A> {
   task?(ctx: WriteContext, entity: E, before: E | undefined): Promise<Partial<TaskOptions>>
   /** Values that an update reserves in `change` until it ends. */
   held?(entity: E): object
-  /** Unique in `fields` among these rows, values held by updates included. */
+  /** Among these rows, no two have the same values in `fields`, values held by updates included. */
   readonly unique?: {
     readonly fields: readonly (keyof E & string)[]
     among(ctx: WriteContext, entity: E): Promise<readonly E[]>
@@ -81,7 +81,7 @@ export interface Lifecycle<E extends Row, B, A> {
 export interface Configuring<E, B, A> {
   readonly body: B
   readonly references: A
-  /** From the body alone. */
+  /** As the body alone would store it. */
   readonly entity: E
   readonly stored: E | undefined
 }

@@ -1,4 +1,4 @@
-/** Faults of NICs surface in the task. Source: behaviour networking.md 1.15. */
+/** The NICs of network functions. Their faults surface in the task. Source: behaviour networking.md 1.15. */
 import type { BodyOf, EntityOf } from '@hyperplane/contract'
 import { NetworkFunction } from '@hyperplane/contract/networking/network-function'
 import { Nic } from '@hyperplane/contract/vmm/vm/parts/nic'

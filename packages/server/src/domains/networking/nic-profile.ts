@@ -124,7 +124,7 @@ async function refuseUnfit(
   if (user !== undefined) throw refusal(`${named} is an uplink of ${user}. Take it out first.`)
 }
 
-/** Also a profile that is about to have the host NIC. */
+/** The id of the profile that has the host NIC, or is about to have it. */
 async function holderOf(store: Reader, hostNicExtId: string): Promise<string | undefined> {
   const has = ({ associations = [], change }: ProfileEntity): boolean =>
     change?.hostNicExtId === hostNicExtId || associations.some((each) => each.hostNicExtId === hostNicExtId)

@@ -99,7 +99,7 @@ export async function readRemote<S extends RemoteSort>(
 
 type Own = { readonly [S in RemoteSort]: (ctx: ReadContext) => Promise<RemoteNetworkEntities[S][]> }
 
-/** As another manager would see them. */
+/** The entities of this manager, as another one would see them. */
 const ownEntities: Own = {
   async subnets(ctx) {
     const found = await seen(ctx, Subnet)

@@ -1,4 +1,4 @@
-/** For traffic of VPCs alone (`isAllTrafficPermitted: false`). Source: behaviour networking.md 1.20. */
+/** Virtual switches that carry the traffic of VPCs alone (`isAllTrafficPermitted: false`). Source: behaviour networking.md 1.20. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import type { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'

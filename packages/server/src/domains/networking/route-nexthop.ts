@@ -57,7 +57,7 @@ function nexthopFaults({ nexthopType, nexthopReference, nexthopIpAddress }: Next
   return faults
 }
 
-/** Also after a running update of the VPC. */
+/** Subnets that the router of the VPC reaches directly, also after an update of the VPC that is running. */
 export interface Reach {
   readonly local: readonly SubnetEntity[]
   readonly external: readonly SubnetEntity[]
@@ -179,7 +179,7 @@ export function fabricNexthop({ nexthopType, nexthopReference, nexthopIpAddress 
   return nexthopType === 'VPN_CONNECTION' ? { connectionExtId: nexthopReference } : { subnetExtId: nexthopReference }
 }
 
-/** @param named if the caller may see it */
+/** @param named what the nexthop refers to, if the caller may see it */
 export function shownNexthop(nexthop: Nexthop, { family }: Prefix, named: Named | undefined): Nexthop {
   if (nexthop.nexthopType === 'IP_ADDRESS') return { ...nexthop, nexthopName: textOf(nexthop.nexthopIpAddress) }
   const { connection, subnet } = named ?? {}

@@ -80,7 +80,7 @@ function derived(table: Table, route: TableRoute, named: ReadonlyMap<string, Nam
   ]
 }
 
-/** With CIDR text for filters. */
+/** With the CIDR text by which a filter compares destinations. */
 export const comparable = (route: RouteEntity): RouteEntity =>
   ({
     ...route,

@@ -2,7 +2,7 @@ import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { filterOf } from '../../core/standard.ts'
 import type { ReadContext } from '../context.ts'
 
-/** As far as the caller may see them. */
+/** Entities of another kind than that of the operation, as far as the caller may see them. */
 export async function seen<R extends AnyResource>(
   { caller, operation, services, store }: Pick<ReadContext, 'caller' | 'operation' | 'services' | 'store'>,
   kind: R,

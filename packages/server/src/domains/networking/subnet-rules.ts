@@ -23,7 +23,7 @@ type SwitchEntity = EntityOf<typeof VirtualSwitch>
 export interface SubnetReferences {
   readonly virtualSwitch?: SwitchEntity
   readonly vpc?: EntityOf<typeof Vpc>
-  /** For a VLAN subnet, now or in the future. */
+  /** For a VLAN subnet: it is, or will be, in the advanced stack. */
   readonly isAdvanced?: boolean
 }
 

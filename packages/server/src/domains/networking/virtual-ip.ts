@@ -70,7 +70,7 @@ export const floatingIpsOfSession = (store: Reader, extId: string) =>
 const sessionsIn = (store: Reader, vpcReference: string): Promise<BalancerEntity[]> =>
   store.findWhere(LoadBalancerSession, { vpcReference })
 
-/** Now, and after a running update. */
+/** The present listener, and the one that a running update will set. */
 const listenersOf = ({ listener, change }: BalancerEntity): readonly Listener[] =>
   change?.listener === undefined ? [listener] : [listener, change.listener]
 

@@ -197,7 +197,7 @@ async function start<I>(
   })
 }
 
-/** Stored fields complete the body. @throws ApiError 400 for another bucket */
+/** Completes a location by the stored fields that the body leaves out. @throws ApiError 400 for another bucket */
 function withKept(stored: Location, given: Location): Location {
   const path = 'location/providerConfig'
   if ('config' in stored || 'config' in given) throw invalid('location', 'expected the object store that is stored')

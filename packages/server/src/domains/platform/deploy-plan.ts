@@ -57,7 +57,7 @@ export function networkFaults(network: Network, subnet: SubnetEntity): ApiError[
   return faults
 }
 
-/** The manager's own first; fewer than `count` if there are no more. */
+/** Free addresses of the ranges, the manager's own first; fewer than `count` if there are no more. */
 export async function freeAddresses(
   store: Reader,
   subnet: SubnetEntity,

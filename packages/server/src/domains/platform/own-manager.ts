@@ -5,14 +5,14 @@ import type { Reader } from '../../store/store.ts'
 
 export type Manager = DomainManager
 
-/** Every world has it. A restored backup keeps the id of the former manager. */
+/** Its row, which every world has. A restored backup keeps the id of the manager that it was taken from. */
 export async function ownManager(store: Reader): Promise<Manager> {
   const own = await store.findOne(DomainManager, { isOwn: true })
   if (own === undefined) throw new Error('the world has no manager of its own')
   return own
 }
 
-/** @throws ApiError 404 for another manager, which only manages itself */
+/** @throws ApiError 404 if the path names another manager, which is managed by itself only */
 export function requireOwn(manager: Manager, attribute: string): void {
   if (manager.isOwn !== true) throw notFound(DomainManager, manager.extId, attribute)
 }

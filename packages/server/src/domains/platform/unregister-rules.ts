@@ -12,7 +12,7 @@ import type { Reader } from '../../store/store.ts'
 import { maximumNamed, titles, usersOutsideCluster } from '../registrations/cluster-users.ts'
 
 const unfinished = ['QUEUED', 'RUNNING', 'CANCELING', 'SUSPENDED']
-/** @param ownTask is no reason itself */
+/** @param ownTask the task that checks, which is no reason itself */
 export async function reasonsAgainstUnregistering(
   store: Reader,
   clusterExtId: string,

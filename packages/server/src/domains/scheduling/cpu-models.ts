@@ -42,6 +42,7 @@ export async function apcConfigOf(
   return { isApcEnabled: true, cpuModel: { extId: found.extId, name: found.name } }
 }
 
+/** Undefined: every host may run the VM. */
 export async function baselineOf(store: Reader, { apcConfig, cluster }: VmEntity): Promise<CpuModel | undefined> {
   const name = apcConfig?.isApcEnabled === true ? apcConfig.cpuModel?.name : undefined
   if (name === undefined) return undefined

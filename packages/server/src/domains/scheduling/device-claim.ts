@@ -1,4 +1,4 @@
-/** Devices of hosts that belong to VMs; internal. Source: behaviour vmm.md 1.5. */
+/** Devices of hosts that belong to VMs: an internal record that no operation shows. Source: behaviour vmm.md 1.5. */
 import { resource, uuid } from '@hyperplane/contract'
 
 /** From the creation of the VM's GPU or PCIe device until its removal, also while the VM is OFF. */

@@ -11,7 +11,7 @@ export const HostAllocation = resource('internal.v1.vmm.HostAllocation', {
     vcpus: integer(),
     isPinned: boolean(),
     virtualGpus: optional(arrayOf(integer())),
-    /** By NIC of the VM. */
+    /** Virtual functions of host NICs that its NICs have. */
     virtualFunctions: optional(arrayOf(object('', { nicExtId: uuid(), hostNicExtId: uuid() }))),
   },
   indexed: ['vmExtId', 'hostExtId', 'clusterExtId', 'memoryBytes', 'vcpus', 'isPinned'],

@@ -19,6 +19,7 @@ type OneVmDevice = PassthroughGpu | PcieCard
 type GpuBody = Omit<GpuEntity, 'extId'>
 type OfCluster = Pick<VmEntity, 'extId' | 'cluster' | 'pinnedHostExtId'>
 
+/** A part of a VM that needs a device of its own. `path`: of the part in the body. */
 export interface DeviceWish {
   readonly partExtId: string
   readonly path: string
@@ -84,7 +85,7 @@ export async function chooseDevices(
   )
 }
 
-/** Undefined: the host lacks one. */
+/** Devices of one host for all wishes, or undefined. */
 function chosenIn(
   devices: readonly HostDevice[],
   claims: readonly Claim[],
@@ -103,7 +104,7 @@ function chosenIn(
   return chosen
 }
 
-/** @throws ApiError as `chooseDevices` */
+/** Claims a device for each wish. @throws ApiError as `chooseDevices` */
 export async function claimDevices(
   ctx: Looking<Transaction>,
   vm: OfCluster,
@@ -131,7 +132,7 @@ export const carriesDevice =
   (device: HostDevice): boolean =>
     device.kind === 'SHARED_GPU' && device.vendor === vendor && device.types.some((type) => type.deviceId === deviceId)
 
-/** @throws ApiError 404 when no card of the cluster has it */
+/** The type of a virtual GPU. @throws ApiError 404 when no card of the cluster has it */
 export function virtualGpuType(
   { hardware }: Pick<Drivers, 'hardware'>,
   clusterExtId: string,
@@ -148,7 +149,7 @@ export function virtualGpuType(
 export const sharedGpus = (devices: readonly HostDevice[]): readonly SharedGpu[] =>
   devices.filter((device) => device.kind === 'SHARED_GPU')
 
-/** Each card carries one type. */
+/** Whether the cards can carry virtual GPUs of these types; each card carries one type. */
 export function canCarry(cards: readonly SharedGpu[], typeIds: readonly number[]): boolean {
   const counts = new Map<number, number>()
   for (const id of typeIds) counts.set(id, (counts.get(id) ?? 0) + 1)

@@ -11,6 +11,6 @@ export async function overlaySwitches(store: Reader): Promise<ReadonlyMap<string
   return new Map(inForce.map(({ clusterExtId, virtualSwitchUuid }) => [clusterExtId!, virtualSwitchUuid]))
 }
 
-/** undefined: the default one, which is on every host. */
+/** @returns the switch that a host needs for overlay NICs; undefined: the default one, which is on every host */
 export const overlaySwitchOf = async (store: Reader, clusterExtId: string | undefined): Promise<string | undefined> =>
   clusterExtId === undefined ? undefined : (await overlaySwitches(store)).get(clusterExtId)

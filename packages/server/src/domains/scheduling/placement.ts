@@ -28,7 +28,7 @@ export interface HostCandidate {
   readonly sharedGpus?: readonly SharedGpu[]
   readonly heldVirtualGpus?: readonly number[]
   readonly categoryExtIds?: readonly string[]
-  /** Virtual functions without a VM. */
+  /** With the virtual functions that no VM has. */
   readonly dividedNics?: readonly DividedNic[]
 }
 
@@ -63,6 +63,7 @@ export interface HostAffinity {
   readonly hostCategoryExtIds: ReadonlySet<string>
 }
 
+/** By host. Hosts without a reservation are absent. */
 export type Loads = Map<string, Load>
 
 export type Choice = { readonly hostExtId: string } | { readonly reasons: readonly string[] }
@@ -85,7 +86,7 @@ export const heldMemoryBytes = (vm: { memorySizeBytes?: number; isMemoryOvercomm
   return Math.min(memoryBytes, Math.max(GiB, Math.ceil((memoryBytes * overcommittedPercent) / 100)))
 }
 
-/** Why the VM would take memory that the VMs of the largest host need if that fails. */
+/** Why the VM would take memory that the VMs of the largest host need if it fails; undefined: it would not. */
 export function haShortfall(hosts: readonly HostCandidate[], loads: Loads, demand: Demand): string | undefined {
   const open = hosts.filter(({ closed }) => closed === undefined)
   // The VMs of the only host have nowhere to go.
@@ -104,7 +105,7 @@ export const chooseHost = (
   demand: Demand,
 ): Choice => chooseByLoad(hosts, loadsOf(allocations, demand.peerVmExtIds), demand)
 
-/** Use `addLoad` between several choices among the same hosts. */
+/** As `chooseHost`, for several choices among the same hosts: `addLoad` counts what each choice reserves. */
 export function chooseByLoad(hosts: readonly HostCandidate[], loads: Loads, demand: Demand): Choice {
   const reasons: string[] = []
   let best: { readonly host: HostCandidate; readonly score: Score } | undefined

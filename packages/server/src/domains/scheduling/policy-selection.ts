@@ -69,7 +69,7 @@ export function peerFinder(
 interface Selectors {
   readonly extId: string
   readonly categoryExtIds: readonly string[]
-  /** They prevail over this policy. */
+  /** Policies with these prevail over this one. */
   readonly olderCategoryExtIds: readonly string[]
 }
 
@@ -94,7 +94,7 @@ async function carriersOf(store: Reader, categoryExtIds: readonly string[]): Pro
   return found
 }
 
-/** The oldest host affinity policy that selects the VM. */
+/** The oldest host affinity policy that selects the VM: the one that governs it. */
 export async function hostAffinityOf(store: Reader, vm: Categorised): Promise<HostAffinity | undefined> {
   const carried = idsOf(vm.categories)
   if (carried.length === 0) return undefined

@@ -99,7 +99,7 @@ export async function reserve(store: Transaction, vm: Vm, hostExtId: string): Pr
   await store.insert(HostAllocation, chosenFor(vm, { hostExtId }, await demandOf(store, vm)))
 }
 
-/** @throws ApiError NO_HOST_FOR_VM */
+/** Reserves memory and CPUs on this host, if it passes the filters. @throws ApiError NO_HOST_FOR_VM */
 export async function reserveOn(ctx: Scheduling, vm: Vm, hostExtId: string): Promise<void> {
   const hosts = (await candidatesOf(ctx, vm.cluster?.extId as string)).filter(({ extId }) => extId === hostExtId)
   await hold(ctx, vm, hosts, await demandOf(ctx.store, vm))
@@ -310,7 +310,7 @@ const demandAmongPeers = async ({ store, drivers }: Choosing, vm: Vm): Promise<D
 /** For a caller that places many VMs. */
 export interface Preloaded {
   readonly claimed?: ReadonlyMap<string, { readonly hostExtId: string }>
-  /** One policy for all of these VMs. */
+  /** The policy is the same for all of these VMs. */
   readonly hostAffinity?: HostAffinity
 }
 

@@ -149,7 +149,7 @@ export function gridFor(ctx: ReadContext, { query }: Request, span: { from: numb
 const namesIn = (tuple: ObjectSchema<Fields>): string[] =>
   Object.keys(tuple.fields).filter((name) => name !== 'timestamp')
 
-/** Undefined: no points are selected. */
+/** Adds the timestamp. Undefined: no points are selected. */
 function wantedNames(select: Selection | undefined, tuple: ObjectSchema<Fields>): string[] | undefined {
   if (select === undefined || select.fields === 'all') return namesIn(tuple)
   const stats = select.fields.get('stats')

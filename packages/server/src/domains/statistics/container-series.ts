@@ -14,7 +14,7 @@ import { type Io, ioFigures, ioOf, noIo, sumOf } from './io.ts'
 import { isPresent } from './series.ts'
 import { type Container, type StorageOver, storageOver } from './storage-over.ts'
 
-/** Physical bytes, unless the name says logical. */
+/** Sums for one container: physical bytes, unless the name says logical. */
 interface ContainerSums extends Io, DataSums {
   readonly capacityBytes: number
   readonly freeBytes: number
@@ -157,7 +157,7 @@ function spaceOf(
   }
 }
 
-/** undefined where every host was down. */
+/** One for each time; undefined where every host was down. */
 async function loadsOf(
   ctx: ReadContext,
   clusterExtId: string,

@@ -27,9 +27,10 @@ interface Reading {
 }
 
 interface Tier {
-  /** Relative to drives of other tiers. */
+  /** Part of the load of a host, compared with drives of other tiers. */
   readonly weight: number
   readonly micros: number
+  /** At which the drive is fully busy. */
   readonly iops: number
 }
 
@@ -52,7 +53,7 @@ const micros: Figure = (reading) => {
   return iops(reading) === 0 ? 0 : Math.round(waits / iops(reading))
 }
 
-/** Also least (Base) and greatest reading (Peak) of each interval. */
+/** With series of the least (Base) and the greatest reading (Peak) of each interval. */
 const ranged: Readonly<Record<string, Figure>> = {
   IoBandwidthkbps: kbps,
   IoLatencyMicrosec: micros,
@@ -135,6 +136,7 @@ function seriesOf(
   })
 }
 
+/** Undefined: the drive did not work at the time. */
 function readingOf(extId: string, sums: HostSums, states: readonly DriveState[], copies: number): Reading | undefined {
   const index = states.findIndex((state) => state.extId === extId)
   const drive = states[index]

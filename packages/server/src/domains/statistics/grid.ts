@@ -41,7 +41,7 @@ export function spanOf(parameters: Parameters, now: number): { readonly from: nu
   return { from: Math.max(from / 1000, now / 1000 - retentionSeconds), to: Math.min(to, now) / 1000 }
 }
 
-/** In the words of the called namespace; vmm splits its text. */
+/** In the words of the namespace that is asked; vmm has its text in two parts. */
 function isNotBefore(start: string, end: string): ApiError {
   const [expected, found] = [`a time before $endTime (${end})`, `"${start}"`]
   const fault = `expected ${expected}, found ${found}`

@@ -141,7 +141,7 @@ export function spanParameters(ctx: ReadContext, { query }: Request): Readonly<R
 
 interface Sampled {
   readonly buckets: readonly SampledBucket<HostSample>[]
-  /** By slot; empty unless bounds are requested. */
+  /** Means of earlier hours, by slot; empty unless bounds are requested. */
   readonly slots: ReadonlyMap<number, HostSample | undefined>
 }
 

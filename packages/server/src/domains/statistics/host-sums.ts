@@ -47,7 +47,7 @@ interface Load {
   memoryBytes: number
 }
 
-/** By host; undefined at times without guests. */
+/** By host; a list has no load at times at which the host had no guests. */
 type Loads = ReadonlyMap<string, (Load | undefined)[]>
 
 /**

@@ -82,7 +82,7 @@ function sampleAt(at: number, interval: number, type: StatType): Sample {
   return type === 'LAST' ? { times: times.slice(-1), weight: 1 } : { times, weight }
 }
 
-/** Whole numbers in, a whole number out. */
+/** @param values of the sample's readings, which are whole numbers @returns a whole number */
 export function combined(type: StatType, values: readonly number[], weight: number): number {
   const sum = values.reduce((all, one) => all + one, 0)
   switch (type) {

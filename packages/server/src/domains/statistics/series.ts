@@ -23,6 +23,7 @@ export interface SubjectDisk {
 }
 
 export interface Wanted {
+  /** Index in `vm.disks`; absent: the whole VM. */
   readonly disk?: number
   readonly figures: Readonly<Record<string, Figure>>
   readonly names: readonly string[]

@@ -70,7 +70,7 @@ interface Ends {
 }
 
 interface Span {
-  /** Data older than the span, by container id. */
+  /** Sums over the data that is older than the span, by container id. */
   readonly old: ReadonlyMap<string, Ends>
   readonly young: readonly (Ends & { readonly containerExtId: string; readonly from: number })[]
 }

@@ -63,7 +63,7 @@ export const implicitlyReserved = (
 
 export const usableBytes = (sizeBytes: number): number => Math.floor((sizeBytes * usablePercent) / 100)
 
-/** Of drives that work and stay; 0 while the host is down. */
+/** Physical bytes of drives that work and stay; 0 while the host is down. */
 export function hostCapacity(
   { extId }: { readonly extId: string },
   hardware: Pick<Drivers['hardware'], 'drivesOf' | 'isHostUp'>,

@@ -7,7 +7,7 @@ import { parseTime } from '../../core/time/clock.ts'
 type Since = NonNullable<StorageContainer['reductionsSince']>
 
 export interface Data {
-  /** Seed, so that data keeps its ratios. */
+  /** Seed of the ratios, so that data keeps its ratios. */
   readonly extId: string
   readonly uniqueBytes: number
   /** Milliseconds since the data was written; absent: unlimited. */
@@ -84,7 +84,7 @@ const grown = (millis: number, hours: number): number => 1 - Math.exp(-millis / 
 const ratio = (range: { least: number; most: number; hours: number }, seed: string, millis: number): number =>
   1 + (range.least + (range.most - range.least) * drawsFrom(seed)() - 1) * grown(millis, range.hours)
 
-/** `now`, unless the reduction was enabled before. */
+/** Start of each enabled reduction: `now`, unless it was enabled before. */
 export function reductionsSince(
   container: Pick<StorageContainer, 'isCompressionEnabled' | 'onDiskDedup' | 'erasureCode'>,
   stored: StorageContainer | undefined,

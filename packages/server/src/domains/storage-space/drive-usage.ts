@@ -61,7 +61,7 @@ function evacuationOf(
   return { bytes: Math.max(0, Math.round(lost - (bytesPerSecond * (now - since)) / 1000)), bytesPerSecond }
 }
 
-/** Fair share of a new drive. */
+/** Fair share of a drive that is new in the pool. */
 export async function fairBytes(ctx: DriveContext, clusterExtId: string, drive: Drive): Promise<number> {
   const { drives, usedBytes: used } = await poolOf(ctx, clusterExtId)
   const totalBytes = [...drives, drive].reduce((sum, { sizeBytes }) => sum + usableBytes(sizeBytes), 0)

@@ -4,7 +4,7 @@ import { ApiError } from '../../core/api-error.ts'
 import type { Reader } from '../../store/store.ts'
 import { lockHolder } from './topology-lock.ts'
 
-/** A task removes the host: nothing new is bound to it. */
+/** A task removes the host from its cluster: nothing new is bound to it. */
 export const isLeaving = ({ nodeStatus = 'NORMAL' }: Pick<Host, 'nodeStatus'>): boolean => nodeStatus !== 'NORMAL'
 
 /** The removing task holds the lock until it has ended. */

@@ -39,7 +39,7 @@ interface DataContext {
 
 export const imageContainerName = 'SelfServiceContainer'
 
-/** As large as it was or will be at `time`. Reads every disk of the cluster. */
+/** The data that exists now, as large as it was or will be at `time`. Reads every disk of the cluster. */
 export async function storedData(
   ctx: DataContext,
   clusterExtId: string,
@@ -110,7 +110,7 @@ async function disksOfExternalVms(
 const sized = (held: number | ReturnType<typeof dataOf>) =>
   typeof held === 'number' ? { logicalBytes: held, uniqueBytes: held } : held
 
-/** Bytes of a layer count once, for any number of readers. */
+/** Bytes of a layer count once, for any number of disks that read the layer. */
 function dataOf({ containerExtId, ownBytes, disks = 1, snapshots = 0 }: Layer) {
   const others = Math.max(0, snapshots - (disks === 0 ? 1 : 0))
   return {
@@ -194,7 +194,7 @@ const ageOf = (time: string | undefined, now: number): number | undefined => {
   return since === undefined ? undefined : Math.max(0, now - since)
 }
 
-/** The last four: all copies, before and after each reduction. */
+/** Bytes of a container, or of one thing in it. The last four: all copies, before and after each reduction. */
 export interface DataSums {
   readonly logicalBytes: number
   readonly sizeBytes: number

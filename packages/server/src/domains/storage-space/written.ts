@@ -6,7 +6,7 @@ const fullPercent = 65
 const fillingDays = 20
 const millisPerDay = 24 * 60 * 60 * 1000
 
-/** Without an age: the final level. */
+/** Bytes that the guest has written; without an age, the final level. */
 export function filled(sizeBytes: number, ageMillis = Number.POSITIVE_INFINITY): number {
   const share = (1 - Math.exp(-ageMillis / (fillingDays * millisPerDay))) * 10_000
   return Math.floor((Math.floor((sizeBytes * fullPercent) / 100) / 10_000) * Math.round(share))

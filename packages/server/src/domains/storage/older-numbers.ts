@@ -18,7 +18,7 @@ export async function hostNumber(store: Reader, hostExtId: string): Promise<stri
   return row === undefined ? undefined : `${row.entity.cluster?.uuid}::${row.sequence}`
 }
 
-/** With or without the cluster id. */
+/** @param number with or without the cluster id */
 export async function hostWithNumber(store: Reader, clusterExtId: string, number: string): Promise<string | undefined> {
   const qualified = number.includes('::') ? number.toLowerCase() : `${clusterExtId}::${number}`
   for (const { extId } of await hostsOf(store, clusterExtId)) {

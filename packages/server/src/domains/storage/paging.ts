@@ -5,7 +5,7 @@ import type { RequestInput } from '../../core/input/request-input.ts'
 import { listOf } from '../../core/standard.ts'
 import { applySelection } from '../../odata/index.ts'
 
-/** Only for items of the page. */
+/** @param present called for the items of the page only */
 export async function clampedList<T extends object>(
   items: readonly T[],
   { query }: Pick<RequestInput, 'query'>,

@@ -16,6 +16,7 @@ export type SourceReference = NonNullable<NonNullable<FileBacking['dataSource']>
 
 const groupType = 'vmm.v4.ahv.config.ADSFVolumeGroupReference'
 
+/** Undefined for a disk that represents a volume group. */
 export function fileOf(disk: DiskEntity): FileBacking | undefined {
   return disk.backingInfo === undefined || volumeGroupOf(disk) !== undefined
     ? undefined
@@ -46,7 +47,7 @@ export function filesOf(vm: VmEntity): FileBacking[] {
   return [...disks, ...mediaOf(vm)]
 }
 
-/** No guest writes to these files. */
+/** Files in CD-ROM drives, which no guest writes to. */
 export const mediaOf = ({ cdRoms = [] }: Pick<VmEntity, 'cdRoms'>): FileBacking[] =>
   cdRoms.flatMap(({ backingInfo }) => backingInfo ?? [])
 
@@ -54,7 +55,7 @@ export const mediaOf = ({ cdRoms = [] }: Pick<VmEntity, 'cdRoms'>): FileBacking[
 export const hasPassthrough = ({ gpus = [], pcieDevices = [] }: Pick<VmEntity, 'gpus' | 'pcieDevices'>): boolean =>
   gpus.some(({ mode }) => mode !== 'VIRTUAL') || pcieDevices.length > 0
 
-/** False if host, devices or CPUs bind the VM. */
+/** Live migration is possible unless the VM is bound to the host, its devices or its CPUs. */
 export const isMovable = (vm: VmEntity): boolean =>
   !hasPassthrough(vm) &&
   !(vm.nics ?? []).some(hasVirtualFunction) &&

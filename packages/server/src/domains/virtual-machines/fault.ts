@@ -3,7 +3,7 @@ import { ApiError, type AppMessage } from '../../core/api-error.ts'
 export const fault = (attributePath: string, expected: string, found: unknown): ApiError =>
   new ApiError('VMM_INVALID_ARGUMENT', { attributePath, expected, found: textOfFound(found) })
 
-/** With paths of the whole body. */
+/** Faults of a part of the body, with paths of the whole body. */
 export const withPathPrefix = (path: string, faults: readonly ApiError[]): ApiError[] =>
   faults.map((each) => {
     if (each.key !== 'VMM_INVALID_ARGUMENT') return each

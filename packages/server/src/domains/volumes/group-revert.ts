@@ -25,7 +25,7 @@ import { defineTask, mayRefer, type StepContext, type WriteContext } from '../co
 interface Revert {
   readonly groupExtId: string
   readonly pointExtId: string
-  /** Keeps the state before the revert. */
+  /** Id of the recovery point that keeps the state before the revert. */
   readonly safetyExtId: string
 }
 

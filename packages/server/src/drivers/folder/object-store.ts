@@ -1,3 +1,4 @@
+/** A folder with backups, such as a mounted share or a copy of a bucket. Read only. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { type ObjectStore, ObjectStoreError } from '../object-store.ts'

@@ -1,3 +1,4 @@
+/** Fault messages for administrators. They repeat no text of the other side. */
 import { DirectoryError, type DirectoryFault } from '../directory.ts'
 
 const byCode: Readonly<Record<string, readonly [DirectoryFault, string]>> = {

@@ -21,7 +21,7 @@ export interface CallOptions {
   readonly survivesBreaks?: boolean
 }
 
-/** @param work its function returns the error code of the service's last refusal */
+/** @param work gets the client, and a function that returns the error code of the service's last refusal */
 export type Call = <T>(
   place: Place,
   work: (client: Client, refusal: () => string) => Promise<T>,

@@ -16,6 +16,7 @@ const partsAtOnce = 4
 interface Part {
   readonly bytes: Uint8Array
   readonly version: string
+  /** The size of the whole object. */
   readonly sizeBytes: number
 }
 
@@ -75,6 +76,7 @@ async function partIn(answer: Response): Promise<Part> {
   return { bytes: new Uint8Array(await answer.arrayBuffer()), version, sizeBytes: Number(size) }
 }
 
+/** Refusals that concern one object. */
 function objectFault(error: unknown, refusal: string, version: string | undefined): DriverError | undefined {
   const { status } = error as { readonly status?: number }
   if (status === 412) return objectChanged()

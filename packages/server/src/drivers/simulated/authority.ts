@@ -1,7 +1,7 @@
 /** Revocation list and OCSP answers of a simulated authority, signed with a real key. Source: behaviour iam.md 11. */
 import { createHash, createPrivateKey, generateKeyPairSync, sign, webcrypto, X509Certificate } from 'node:crypto'
 
-/** By the publishing host name. Certificate and key (PKCS #8, elliptic curve) are PEM. */
+/** By the host name under which the authority publishes. Certificate and key (PKCS #8, elliptic curve) are PEM. */
 export interface AuthorityFact {
   readonly certificate: string
   readonly key: string
@@ -9,7 +9,7 @@ export interface AuthorityFact {
   readonly validSeconds: number
   /** `wrongSigner`: a foreign key signs publications. `tryLater`: the only OCSP answer. */
   readonly fault?: 'expired' | 'wrongSigner' | 'tryLater'
-  /** Added to the world's clock. */
+  /** How far its clock is ahead of the world's. */
   readonly skewSeconds?: number
 }
 

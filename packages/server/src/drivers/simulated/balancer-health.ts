@@ -15,10 +15,11 @@ interface TargetHistory extends BalancerTarget {
   readonly reachable?: number
   /** The last time at which it stopped answering, or its addition. */
   readonly silentSince: number
+  /** When it answers again after `silentSince`. */
   readonly answersFrom?: number
   /** When the present checks began: they judge earlier observations, but change no period before this time. */
   readonly judgedFrom?: number
-  /** Oldest first, as known at the last observation. */
+  /** Oldest first, as far as they were known at the last observation. */
   readonly healthy: readonly Period[]
 }
 
@@ -35,7 +36,7 @@ const keptFormerTargets = 500
 export const isSameTarget = (a: BalancerTarget, b: BalancerTarget): boolean =>
   a.nicExtId === b.nicExtId && a.port === b.port
 
-/** Up to `now`; the last period may be open. */
+/** The periods of health of a target up to `now`; the last one may be open. */
 export function healthyPeriods(target: TargetHistory, check: HealthCheck | undefined, now: number): readonly Period[] {
   const { until, since, silentSince, answersFrom, judgedFrom = 0, healthy } = target
   if (until !== undefined || check === undefined) return healthy

@@ -110,7 +110,7 @@ function stateOfPeer(world: SimulatedWorld, peer: BgpPeerFact): { readonly state
     : stateSince(world, { ...peer, since: Math.max(peer.since, upSince) })
 }
 
-/** @param peer its gateway is up */
+/** @param peer a peer of a gateway that is up */
 function stateSince(world: SimulatedWorld, peer: BgpPeerFact): { readonly state: BgpState; readonly reason?: string } {
   const { silentSince } = bgpFacts(world).bgpFaults.get(peer.sessionExtId) ?? {}
   const now = world.clock.now()

@@ -10,6 +10,7 @@ export interface BlockDiskFact extends BlockDisk {
   readonly since: number
   /** Earlier values of the three, oldest first. */
   readonly fills?: readonly Pick<BlockDiskFact, 'since' | 'sizeBytes' | 'writtenBytes'>[]
+  /** Absent: it has always been there. */
   readonly createdAt?: number
   readonly sharedBytes: number
   readonly isThick?: boolean

@@ -135,6 +135,7 @@ export function hydrationAt(hydration: TargetFact['hydration'], at: number): Blo
   return { status, remainingBytes }
 }
 
+/** The copying stops where it is. @returns false if there is none under way */
 export async function failHydration(world: SimulatedWorld, volumeGroupExtId: string): Promise<boolean> {
   const target = targetFacts(world).get(volumeGroupExtId)
   const now = world.clock.now()

@@ -1,4 +1,4 @@
-/** I/O of volume disks as a pure function of the world's seed, their users and the time. Source: behaviour volumes-storage.md 3 (Demand). */
+/** I/O of volume disks as a pure function of the world's seed, their users and the time. Source: volumes-storage.md 3 (Demand). */
 import type { BlockDiskRef, ServedReading, Telemetry } from '../telemetry.ts'
 import { beginningOf, type ObservedUse, useHistory } from './block-use.ts'
 import { diskReading } from './disk-load.ts'
@@ -95,7 +95,7 @@ const nightAt = (time: number): number => {
   return hour >= 22 || hour < 4 ? 1 : 0
 }
 
-/** Spread evenly. The redirector sends a client to the previous host, if possible. */
+/** Load balancing spreads the disks evenly. The redirector sends a client where it was sent before, if it can. */
 function hostFor(
   { isSpread }: ObservedUse,
   { volumeGroupExtId, extId, index }: BlockDiskRef,

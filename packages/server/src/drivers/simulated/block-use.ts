@@ -7,6 +7,7 @@ import { maintenanceFacts } from './hardware.ts'
 import { diskFacts, domainFacts } from './hypervisor/facts.ts'
 import type { SimulatedWorld } from './world.ts'
 
+/** A volume group that is in use. Times are milliseconds since 1970. */
 export interface ObservedUse extends Pick<TargetFact, 'isBackupTarget' | 'isSpread' | 'name'> {
   readonly vms: readonly {
     readonly vmExtId: string
@@ -106,6 +107,7 @@ export function settled(world: SimulatedWorld, disk: BlockDiskFact): BlockDiskFa
   return { ...disk, writtenBytes: writtenAt(world, disk, now), since: now, fills: kept }
 }
 
+/** Whether the bytes that it shares are counted elsewhere. */
 export function hasSource(world: SimulatedWorld, { source }: BlockDiskFact): boolean {
   if (source === undefined) return false
   const facts = { image: imageFacts, volumeDisk: blockDiskFacts, vmDisk: diskFacts }[source.kind](world)

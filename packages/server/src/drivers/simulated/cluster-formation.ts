@@ -6,7 +6,7 @@ import { answering } from './hardware-faults.ts'
 import { remoteCertificate, remoteInventories, remotePasswordDigest, remoteSides } from './remote-managers.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** Credentials of every new cluster. */
+/** Credentials that every new cluster begins with. */
 export const factoryLogin = { username: 'admin', password: 'Simulated.Cluster.1' } as const
 
 const factorySettings: ClusterSettings = {

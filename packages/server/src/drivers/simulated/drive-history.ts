@@ -54,6 +54,7 @@ function withFillings<F extends DriveHistory>({ fillings: _, ...fact }: F, filli
 
 const empties = ({ from, to }: Filling): boolean => to < from
 
+/** No statistics show the drive any more. */
 export const isForgotten = ({ outages = [] }: DriveHistory, now: number): boolean =>
   (outages.at(-1)?.from ?? 0) < now - rememberedMillis
 

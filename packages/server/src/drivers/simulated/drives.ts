@@ -52,7 +52,7 @@ const reportEveryMillis = 10_000
 const clockMillis = 0.001
 const ledMillis = 24 * 60 * 60 * 1000
 
-/** By tier. */
+/** The catalogue of simulated drives, by tier. */
 const models = {
   SSD_PCIE: { vendor: 'Samsung', model: 'MZWLR3T8HBLS', firmwareVersion: 'MPK93B5Q' },
   SSD_SATA: { vendor: 'Intel', model: 'SSDSC2KG019TZ', firmwareVersion: 'XCV10132' },

@@ -9,13 +9,13 @@ const rememberedRuns = 200
 export interface OutsideVmFact {
   readonly vm: OutsideVm
   readonly datastoreName?: string
-  /** They run for a while after each boot. */
+  /** The hypervisor's own tools are installed; they run a while after each boot. */
   readonly hasOwnTools: boolean
   readonly past: readonly Run[]
   /** Absent: the VM does not run. */
   readonly now?: { readonly from: number; readonly startedAt: number }
   readonly lastCall?: string
-  /** Set up by this control plane. */
+  /** Tools of this control plane that are set up in the guest. */
   readonly tools?: ToolsInGuest
   readonly toolsIso?: { readonly extId: string; readonly addedDriveExtId?: string }
   /** The guest refuses every login. */

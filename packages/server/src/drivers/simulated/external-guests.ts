@@ -18,7 +18,7 @@ interface ExternalGuestParts {
 type Change = (fact: OutsideVmFact, changes: Partial<OutsideVmFact>) => Promise<OutsideVm>
 type CdRom = NonNullable<OutsideVm['cdRoms']>[number]
 
-/** Places of each bus, in the order of use. */
+/** Drives that a bus takes, in the order in which they are used. */
 const buses = { IDE: 4, SATA: 30 } as const
 
 export function createExternalGuests(
@@ -165,7 +165,7 @@ function systemOf(vm: OutsideVm): GuestSystem {
   }
 }
 
-/** @throws DriverError, final, if all buses are full */
+/** @throws DriverError, final, if no bus has a place for another drive */
 function freeAddress({ cdRoms = [], disks = [] }: OutsideVm): NonNullable<CdRom['diskAddress']> {
   const taken = new Set([...cdRoms, ...disks].map(({ diskAddress: at }) => `${at?.busType} ${at?.index}`))
   for (const busType of ['IDE', 'SATA'] as const)

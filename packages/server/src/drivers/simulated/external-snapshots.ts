@@ -90,7 +90,7 @@ function withSnapshot(fact: OutsideVmFact, snapshotExtId: string, now: number): 
   return { ...history, layers, snapshots: { ...history?.snapshots, [snapshotExtId]: snapshot } }
 }
 
-/** Without unused layers. */
+/** Without the layers that neither a disk nor a snapshot needs. */
 function pruned(history: SnapshotHistory, vm: OutsideVm, now: number): Pick<OutsideVmFact, 'history'> {
   const ofSnapshots = Object.entries(history.snapshots).flatMap(([extId, taken]) => layersOf(extId, taken.vm))
   const kept = new Set([

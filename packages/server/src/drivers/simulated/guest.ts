@@ -23,7 +23,7 @@ const seconds: Readonly<Record<Exclude<BootPhase, 'running'>, (boot: Boot) => re
     !hasPendingCustomization ? [0, 0] : os === 'windows' ? [22, 66] : [5, 20],
 }
 const toolsSeconds = [3, 10] as const
-/** Per phase. */
+/** Per phase: a guest and its tools are up within a second. */
 const instantSeconds = 0.1
 
 export interface BootTimes {

@@ -6,7 +6,7 @@ export interface HardwareFault {
   /** The BMC answers all the same. */
   readonly isDown?: boolean
   readonly since?: number
-  /** Guests of the host stopped, too. */
+  /** A power loss also stops the guests of the host. */
   readonly hasLostPower?: boolean
   /** All uplinks of the management network are lost. */
   readonly isCutOff?: boolean

@@ -31,7 +31,7 @@ export interface ClusterFact {
 
 export interface ContainerFact extends ContainerSpec {
   readonly calls?: readonly { readonly key: string; readonly before: ContainerSpec | null }[]
-  /** Of foreign files. */
+  /** Sizes of foreign files. */
   readonly files?: readonly number[]
 }
 

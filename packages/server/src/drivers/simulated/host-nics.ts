@@ -67,7 +67,7 @@ export function createHostNics(
   }
 }
 
-/** Used by running domains on the host. */
+/** Functions of host NICs with the profile that running domains on the host have. */
 export const functionsInUse = (world: SimulatedWorld, hostExtId: string, profileExtId: string): number =>
   [...domainFacts(world).all().values()]
     .filter((fact) => fact.state === 'ON' && fact.hostExtId === hostExtId)

@@ -42,7 +42,7 @@ export const nicModelIds = Object.keys(models) as NicModelId[]
 
 export const nicModel = (pciModelId: NicModelId): NicModel => ({ pciModelId, ...models[pciModelId] })
 
-/** eth0 to eth5 of hosts without a fact. */
+/** eth0 to eth5 of a host about which nothing else is known. */
 export const defaultNics: readonly NicModelId[] = [
   ...(['8086:1572', '8086:1572', '8086:1572', '8086:1572', '8086:1572'] as const),
   '15b3:1017',

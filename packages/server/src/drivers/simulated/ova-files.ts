@@ -166,6 +166,7 @@ async function measured(
   return { sizeBytes, sha1: sha1.digest('hex'), sha256: sha256.digest('hex') }
 }
 
+/** With the size and the digests of the whole file. */
 async function complete(fact: OvaFact): Promise<WholeFact> {
   const { sizeBytes, sha1, sha256 } = await measured(contentOf(fact))
   return { ...fact, sizeBytes, own: { sha1, sha256 } }

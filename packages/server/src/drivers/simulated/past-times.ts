@@ -52,7 +52,7 @@ const ended = <P extends Period>(times: readonly P[], now: number): readonly P[]
     return time.from < now ? { ...time, to: now } : []
   })
 
-/** 1 ends the slowness. */
+/** @param factor 1 ends the slowness */
 export const noteSlowness = (world: SimulatedWorld, hostExtId: string, factor: number): Promise<void> =>
   noted(slownessFacts(world), hostExtId, (times) => withSlowness(times, factor, world.clock.now()))
 

@@ -1,4 +1,4 @@
-/** What a VPC's router is connected to, from the facts of the fabric. Source: behaviour networking.md 1.5, 1.10. */
+/** Connections of a VPC's router, from the facts of the fabric. Source: behaviour networking.md 1.5, 1.10. */
 import { formatPrefix, type Prefix, parseHost, parsePrefix } from '../../core/ip-address.ts'
 import type { BgpPeer, DhcpService, ExchangedRoute, SubnetProgram } from '../network-fabric.ts'
 import { hardwareFaults } from './hardware-faults.ts'

@@ -68,7 +68,7 @@ function staticRoutes(world: SimulatedWorld, vpcExtId: string, works: Works): re
   })
 }
 
-/** From established sessions. */
+/** Received routes of the sessions that are established. */
 function dynamicRoutes(world: SimulatedWorld, vpcExtId: string, works: Works): readonly TableCandidate[] {
   const peers = [...bgpFacts(world).bgpPeers.all().values()].filter((peer) => peer.vpcExtId === vpcExtId)
   return peers.flatMap((peer) => {
@@ -93,6 +93,7 @@ function tunnelRoutes(world: SimulatedWorld, tunnel: TunnelFact): readonly Table
   }))
 }
 
+/** Tells whether packets can leave the router towards a nexthop. */
 function reachOf(
   { prefixes, ports }: Surroundings,
   tunnelsUp: readonly TunnelFact[],

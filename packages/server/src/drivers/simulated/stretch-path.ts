@@ -4,7 +4,7 @@ import type { Period } from './balancer-health.ts'
 
 export interface Carrier {
   readonly extId: string
-  /** In the future while it boots or negotiates. */
+  /** Since when it works; in the future while it boots or negotiates. */
   readonly upFrom: number
   /** Known when its peer is silent, but not found dead yet. */
   readonly until?: number
@@ -40,7 +40,7 @@ const keptMillis = 90 * 24 * 3600 * 1000
 const keptPeriods = 500
 const agingMillis = 300_000
 
-/** The same object if nothing changed. */
+/** The record after an observation at `now`; the same object if nothing changed. */
 export function observedPath(
   before: StretchPath | undefined,
   { carriers, isRemoteReachable }: StretchSurroundings,
@@ -78,6 +78,7 @@ function followed(
   return [...ended, { from, ...(until !== undefined && { to: until }) }]
 }
 
+/** The successor of a carrier that is gone. */
 function chosen(
   before: StretchPath | undefined,
   carriers: readonly Carrier[],

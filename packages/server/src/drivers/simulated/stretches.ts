@@ -177,7 +177,7 @@ function downReasonOf(world: SimulatedWorld, { tunnel }: StretchProgram): string
   return connection === undefined ? 'the VPN connection has no tunnel' : conditionOf(world, connection).reason
 }
 
-/** The configured gateway first; none for a VPN connection. */
+/** The gateways that can carry it, the configured one first; none for a VPN connection. */
 function gatewaysOf(world: SimulatedWorld, { tunnel }: StretchProgram): readonly string[] {
   if (tunnel.type === 'VPN') return []
   const { gatewayExtId, isHighlyAvailable } = tunnel

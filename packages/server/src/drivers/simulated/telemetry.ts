@@ -22,7 +22,7 @@ import { downtimeFacts, slowdownIn, slownessFacts, wasDown } from './past-times.
 import { readStretch } from './stretch-traffic.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** Different numbers give independent draws; 3 and 6 belong to the load, 11 and above to disks. */
+/** Different numbers give independent draws for the same time; 3 and 6 are those of the load, 11 and above those of disks. */
 const draws = {
   cpu: 1,
   slow: 2,
@@ -89,7 +89,7 @@ const hostReadingOf = (key: number, second: number): HostReading => ({
 
 interface Circumstances {
   readonly slowdown: number
-  /** Bytes a second that did not arrive at the VM. */
+  /** Bytes a second that were sent to the VM and did not arrive. */
   readonly lost: number
 }
 

@@ -8,7 +8,7 @@ import { prefixesOf, surroundingsOf } from './router-surroundings.ts'
 import { bgpConditionOf, type SpeakerFact, type TunnelFact, tunnelFacts } from './vpn-state.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** Accepted prefixes; none unless BGP is up. */
+/** Accepted prefixes of the peer; none unless BGP is up. */
 export const learnedBy = (world: SimulatedWorld, tunnel: TunnelFact): readonly Prefix[] =>
   isBgpUp(world, tunnel) ? acceptedBy(world, tunnel) : []
 

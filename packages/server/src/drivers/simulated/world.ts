@@ -51,7 +51,7 @@ export interface SimulatedWorld {
   whyLost(): unknown
 }
 
-/** Not kept. */
+/** Log lines of clusters. They are not kept. */
 interface WorldLog {
   readonly write: (clusterExtId: string, line: LogLine) => void
   readonly watch: (onLine: (clusterExtId: string, line: LogLine) => void) => () => void
@@ -147,7 +147,7 @@ export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: s
   return worldOn(store)
 }
 
-/** Cached until a fact changes, because lists ask for each host in turn. */
+/** Views of the facts of a host, kept until a fact changes, because lists ask for each host in turn. */
 export function viewsByHost<T, V extends { readonly hostExtId: string }>(
   collection: string,
   viewsOf: (facts: ReadonlyMap<string, T>) => readonly V[],

@@ -18,13 +18,14 @@ const value = (tag: number, ...contents: (Buffer | readonly number[])[]): Buffer
   return Buffer.concat([Buffer.from([tag, content.length]), content])
 }
 
+/** The inform, with the tag of its PDU replaced. */
 function reportTo(inform: Buffer): Buffer {
   const report = Buffer.from(inform)
   report[report.indexOf(community) + community.length] = 0xa8
   return report
 }
 
-/** Claims to be authenticated. Source: RFC 3412 6, 3414 2.4. */
+/** A message that says that it is authenticated. Source: RFC 3412 6, 3414 2.4. */
 function version3To(inform: Buffer): Buffer {
   const pdu = inform.indexOf(community) + community.length
   const lengthBytes = (inform[pdu + 1] as number) < 0x80 ? 1 : 1 + ((inform[pdu + 1] as number) & 0x7f)

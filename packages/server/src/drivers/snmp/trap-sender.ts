@@ -145,7 +145,7 @@ const userOf = ({ username, authType, authKey, privType, privKey }: UserSecurity
       }),
 })
 
-/** The library keeps the key of every password and engine. */
+/** The library keeps the key of every password and engine that it has met. */
 function forgetKeys(): void {
   if (Object.keys(snmp.Authentication.authToKeyCache).length > maximumKeys) snmp.Authentication.authToKeyCache = {}
 }

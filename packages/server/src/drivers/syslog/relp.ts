@@ -2,9 +2,10 @@ import type { ConnectSyslog } from '../syslog.ts'
 import { openStream, patienceMillis } from './stream.ts'
 
 const offers = 'relp_version=0\nrelp_software=hyperplane\ncommands=syslog'
-/** The next number is 1 again. */
+/** Transaction numbers begin again after this one. */
 const lastNumber = 999_999_999
 
+/** A line is done when the receiver has acknowledged it. */
 export const connectRelp: ConnectSyslog = (receiver, events) => {
   const waiting = new Map<number, () => void>()
   let number = 0

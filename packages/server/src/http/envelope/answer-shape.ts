@@ -3,7 +3,7 @@ import type { AnySchema, Namespace, Operation } from '@hyperplane/contract'
 
 type Namespaces = ReadonlyMap<string, Namespace>
 
-/** Expanded items carry the `expandedType` of the operation, if declared. */
+/** @param isExpanded expanded items carry the `expandedType` of the operation, if it declares one */
 export function answerShape(operation: Operation, namespaces: Namespaces, isExpanded: boolean): Operation['answer'] {
   const answer = withExpansions(operation, namespaces)
   const type = operation.rowType ?? (isExpanded ? operation.expandedType : undefined)

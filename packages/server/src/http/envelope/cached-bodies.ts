@@ -1,4 +1,4 @@
-/** A polling client gets the bytes of the previous answer while its entities are the same. */
+/** Bodies of whole answers: a client that polls gets the bytes of the previous answer while its entities are the same. */
 import { LRUCache } from 'lru-cache'
 import type { Answer } from '../answers/answer.ts'
 
@@ -25,7 +25,7 @@ export class CachedBodies {
     return this.#bodies.calculatedSize
   }
 
-  /** @param key everything else that the body depends on */
+  /** @param key everything that the body depends on beside its entities */
   of(entities: readonly unknown[], key: string, write: () => string): Body {
     const cached = this.#bodies.get(key)
     if (cached !== undefined && isSame(cached.entities, entities)) {

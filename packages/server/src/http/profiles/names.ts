@@ -16,7 +16,7 @@ const groups = [
   { namespace: 'networking', spec: 'cloud', public: 'aws' },
 ] as const
 
-/** Also the profile, if the names of the two differ. */
+/** A path below /api -> the canonical path, and its profile if the names of the two differ. */
 export function canonicalPath(path: string): { path: string; profile?: Profile } {
   const begin = path.indexOf('/') + 1
   const slash = begin === 0 ? 0 : path.indexOf('/', begin)

@@ -5,7 +5,7 @@ import { type Profile, pathIn, relIn, systemNameIn, taskIdIn, typeIn } from './n
 
 export interface RenderSettings {
   readonly profile: Profile
-  /** Called namespace and version: `clustermgmt`, `v4.0`. */
+  /** Namespace and version of the called operation: `clustermgmt`, `v4.0`. */
   readonly namespace: string
   readonly version: string
   /** Only answers to creations show one-time secrets. */
@@ -16,7 +16,7 @@ export interface RenderSettings {
 /** A schema has no static type here. */
 type Json = any
 
-/** `origin`: for absolute links. */
+/** `origin`: `https://host:port`, for absolute links. */
 export type Renderer = (value: Json, origin: string) => string
 
 /** `v4.3` -> `v4.r3`, `v4.1.b2` -> `v4.r1.b2`. */
@@ -35,7 +35,7 @@ export function reservedOf(settings: RenderSettings, type: string): Record<strin
 
 const plain: Renderer = (value) => JSON.stringify(value) ?? 'null'
 
-/** A value that does not fit the schema is a bug: TypeError. */
+/** The renderer throws a TypeError for a value that does not fit the schema, which is a bug. */
 export function rendererOf(schema: AnySchema, settings: RenderSettings): Renderer {
   const { profile } = settings
   switch (schema.type) {

@@ -13,7 +13,7 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
 /** Clients that wait for `100 Continue`. */
 const waiting = new WeakMap<IncomingMessage, ServerResponse>()
 
-/** Not for a request that is refused before its body is read. */
+/** Sends `100 Continue` when the body is first read: not for a request that is refused before. */
 export function deferContinue(message: IncomingMessage, response: ServerResponse): void {
   waiting.set(message, response)
 }

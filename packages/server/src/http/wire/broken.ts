@@ -12,7 +12,7 @@ export interface ParserError extends NodeJS.ErrnoException {
 export class BrokenConnections {
   readonly #lingering: Lingering
   readonly #answerOf: (fault: unknown) => string
-  /** By connection. */
+  /** Latest response of each connection. */
   readonly #latest = new WeakMap<Socket, ServerResponse>()
   readonly #refused = new WeakSet<Socket>()
 

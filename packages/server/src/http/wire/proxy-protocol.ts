@@ -30,7 +30,7 @@ export function readHeader(line: string): Peer | 'own connection' | undefined {
 }
 
 export interface Receivers {
-  /** `remoteAddress` is that of the client; no byte has been read yet. */
+  /** Called with a connection whose `remoteAddress` is that of the client, before its first byte is read. */
   readonly forwarded: (socket: Socket) => void
   readonly own: (socket: Socket) => void
 }

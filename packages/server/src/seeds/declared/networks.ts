@@ -221,7 +221,7 @@ async function dhcpOf(filling: Filling, item: DeclaredSubnet, path: string): Pro
   return bodyOf(Subnet.schema.fields.dhcpOptions.fields, options, path, filling)
 }
 
-/** Further subnets of a count have the following prefixes. */
+/** The address pools; further subnets of a count have the following prefixes. */
 function configOf(filling: Filling, item: DeclaredSubnet, path: string, turn: bigint): object | undefined {
   if (item.ipSubnet === undefined && item.ipv6 === undefined) return undefined
   const { ipSubnet, ipv6 } = item

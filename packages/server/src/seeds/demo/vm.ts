@@ -26,7 +26,7 @@ export interface SeedDisk {
 }
 
 export interface SeedCdRom {
-  /** Absent: the drive is empty. */
+  /** The ISO in the drive; absent: empty. */
   readonly image?: { readonly extId: string; readonly sizeBytes: number; readonly containerExtId: string }
   readonly busType: 'IDE' | 'SATA'
 }

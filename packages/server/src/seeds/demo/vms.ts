@@ -106,7 +106,7 @@ const inventory: readonly Described[] = [
   },
 ]
 
-/** vCPUs, GiB. */
+/** Resources of a manager's node: vCPUs, GiB. */
 const managerSizes = { xsmall: [4, 18], small: [10, 35], large: [18, 70], xlarge: [24, 134] } as const
 
 const clusterExtId = seedId('cluster/hp-native-01')

@@ -100,6 +100,7 @@ class Tail<R extends AnyResource> {
     this.#kind = kind
   }
 
+  /** Rows before the next look are skipped. */
   forget(): void {
     this.#last = undefined
   }

@@ -8,7 +8,7 @@ const maximumBytes = 256 * 1024
 const maximumCalls = 200
 
 export interface StreamRequest {
-  /** undefined: start with the next call. */
+  /** Number of the last call that the client has; undefined: start with the next call. */
   readonly after: number | undefined
   readonly filter: TypedFilter | undefined
 }

@@ -20,7 +20,7 @@ export interface BodyText {
   readonly isCut?: true
 }
 
-/** The operation of a batch's elements has the schema of their bodies. */
+/** Finds the operation that the elements of a batch invoke, and with it the schema of their bodies. */
 export interface Naming {
   readonly router: Router
   readonly names: CanonicalNames

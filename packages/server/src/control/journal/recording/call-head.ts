@@ -13,7 +13,7 @@ export const maximumTextLength = 2000
 export const operationOf = ({ outcome, refused }: EndedCall, trace: Trace): Operation | undefined =>
   trace.operation ?? outcome?.operation ?? refused?.operation
 
-/** Most calls equal the previous one of their operation, and reuse its text. */
+/** Members that many calls have in common. Most calls equal the previous one of their operation, and reuse its text. */
 export function sharedText(call: EndedCall, trace: Trace): string {
   const { caller, decision } = trace
   const { status, refused } = call
@@ -132,7 +132,7 @@ const throttledBy = (refusal: unknown): string | undefined =>
     ? refusal.appMessage.argumentsMap?.['bucket']
     : undefined
 
-/** All of the headers are present, or none. */
+/** The headers hold numbers; either all of them are present or none. */
 function rateText(headers: Readonly<Record<string, string>> | undefined): string {
   if (headers?.['X-Api-Ratelimit-Limit'] === undefined) return ''
   return (

@@ -33,7 +33,7 @@ export interface LoggedPart {
 interface LogFile {
   readonly path: string
   readonly first: number
-  /** `first - 1` for an empty file. */
+  /** Number of its newest call; `first - 1` for an empty file. */
   last: number
   length: number
   /** Oldest first; undefined until they are read after a restart. */

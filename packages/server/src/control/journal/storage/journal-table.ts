@@ -33,7 +33,7 @@ function callTable(): Table {
   }
 }
 
-/** In the database it is a view. */
+/** The table as the query compiler sees it; in the database it is a view. */
 export const journalTable = callTable()
 
 export const callColumns = journalTable.columns.filter(({ path }) => path !== 'sequence')

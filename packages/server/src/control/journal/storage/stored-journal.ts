@@ -37,7 +37,7 @@ import {
 const maximumCompared = 20_000
 
 interface State extends Omit<JournalState, 'sizeBytes'> {
-  /** Newer calls are in the log only. */
+  /** Number of the newest call in the database; newer ones are in the log only. */
   readonly unpacked: number
   readonly size: number
 }
@@ -132,7 +132,7 @@ export class StoredJournal {
     return { ...this.#reader.documents(query), state: this.state() }
   }
 
-  /** Limited by the maximum count and size of one batch. */
+  /** Calls after a number, up to the maximum count and size of one batch. */
   excerpt({ after, upTo, filter, maximumBytes, maximumCalls }: ExcerptRequest): Excerpt {
     const last = Math.min(upTo ?? this.#state.last, this.#state.last)
     const calls: { sequence: number; document: string }[] = []
@@ -167,7 +167,7 @@ export class StoredJournal {
     return { count: counted.count, matching: rows.map(({ sequence }) => sequence), last: this.#state.last }
   }
 
-  /** Most terms hold, but not all: nearest first, then newest first. */
+  /** Calls that satisfy most of these terms but not all: nearest first, then newest first. */
   near(terms: readonly TypedFilter[], limit: number): NearMisses {
     if (terms.length === 0) return { documents: [] }
     const compiled = terms.map((term) => this.#where(term))

@@ -30,6 +30,7 @@ const fields = {
   entityKind: text(),
   entityExtId: uuid(),
   entityName: text(),
+  /** Present if the entity is a host, or a disk in it. */
   hostExtId: optional(uuid()),
   /** One sentence, as of the opening. */
   text: text(),

@@ -88,7 +88,7 @@ export async function shortagesIn(
   return found
 }
 
-/** For the container's own limit; without one, the alert of the pool suffices. */
+/** Free and total bytes of the container's own limit; without one, the alert of the pool says everything. */
 function spaceOf(pool: PoolUsage, container: StorageContainer): [free: number, capacity: number] {
   if (container.logicalAdvertisedCapacityBytes === undefined) return [0, 0]
   return [containerFree(pool, container), largestDisk(pool.capacityBytes, container)]

@@ -1,4 +1,4 @@
-/** Notified of a cluster's alerts: one line each, sorted. */
+/** The parts of a cluster that are notified of its alerts: one line each, sorted. */
 import { logAlerts } from '../rsyslog/alert-lines.ts'
 import { sendTraps } from '../snmp/send-traps.ts'
 import type { AlertReceiver } from './alert.ts'

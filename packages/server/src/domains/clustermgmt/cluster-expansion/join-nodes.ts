@@ -61,6 +61,7 @@ export async function unpoolDrives(
   for (const extId of nodeIdsOf(nodes)) await ctx.drivers.hardware.unpoolDrivesOf(clusterExtId, extId)
 }
 
+/** From now on the nodes cannot be taken back. */
 export const admitAll = (
   { drivers, taskExtId }: StepContext,
   { nodes }: { readonly nodes: readonly JoiningNode[] },

@@ -23,7 +23,7 @@ export const checkNodeRemoval = defineTask<Removal>({
 const planned = 'plan the migration'
 const [moveFrom, moveTo] = [42, 85]
 
-/** Limit for the VMs of a host. */
+/** The VMs of a host may take as long as they need for this many seconds. */
 const timeoutSeconds = 24 * 3600
 
 const refusals: EvacuationRefusals = {

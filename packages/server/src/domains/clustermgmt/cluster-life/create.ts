@@ -42,7 +42,7 @@ interface Creation {
   readonly cluster: Cluster
   readonly nodes: readonly JoiningNode[]
   readonly containerName?: string | undefined
-  /** With plain secrets, which the task's record seals. */
+  /** With the secrets in plain text, which the task's own record keeps sealed. */
   readonly change: SettingsChange
 }
 
@@ -153,7 +153,7 @@ const switchOf = (ctx: StepContext | RecordContext, { cluster, nodes }: Creation
     owner: ctx.owner,
   })
 
-/** Since the request was accepted. */
+/** Names each change of the node since the request was accepted. */
 function changes({ hardware }: Drivers, { nodeUuid, path, addresses }: JoiningNode): string[] {
   const node = hardware.nodeOf(nodeUuid)
   if (node === undefined) return [`${path}: the node ${nodeUuid} does not answer`]

@@ -166,6 +166,6 @@ function overlapFaults({ network = {} }: Cluster): ApiError[] {
 
 const numberOf = (address: string): number => address.split('.').reduce((sum, part) => (sum << 8) | Number(part), 0)
 
-/** Its own address, else that of its first controller VM. */
+/** At which the manager reaches the cluster: its own address, else that of its first controller VM. */
 export const managementAddress = ({ network }: Cluster, [first]: readonly JoiningNode[]) =>
   network?.externalAddress?.ipv4 === undefined ? ipv4(first?.addresses.cvm ?? '') : network.externalAddress

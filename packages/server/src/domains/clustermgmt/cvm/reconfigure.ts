@@ -149,7 +149,7 @@ async function nameOf(store: Reader, hostExtId: string): Promise<string> {
   return host === undefined ? hostExtId : controllerVmName(host)
 }
 
-/** The reserved memory is now the new size. */
+/** The memory that VMs may not have is that of the new size. */
 async function settle({ store }: RecordContext, hostExtId: string, controllerVmMemoryBytes: number) {
   await store.observe(Host, hostExtId, { controllerVmMemoryBytes, nextControllerVmMemoryBytes: undefined })
 }

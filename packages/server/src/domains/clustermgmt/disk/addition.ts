@@ -20,7 +20,7 @@ type Body = ValueOf<typeof DiskAdditionSpec>
 
 interface Addition extends OfDisk {
   readonly partitionType: PartitionType
-  /** The ended removal may have won. */
+  /** The request ended a removal, which may have won. */
   readonly callsOff: boolean
 }
 

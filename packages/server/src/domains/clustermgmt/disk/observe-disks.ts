@@ -10,7 +10,7 @@ import type { Reader } from '../../../store/store.ts'
 import type { Schedule, ScheduleContext } from '../../context.ts'
 import { type DiskRow, healthOf } from '../../storage-space/disks.ts'
 
-/** Changed since the last run; absent: any may have changed. */
+/** Ids of clusters, hosts and drives that changed since the last run; absent: any may have changed. */
 const changedIds = new WeakMap<Drivers, Set<string>>()
 
 export const observeDisks: Schedule = {

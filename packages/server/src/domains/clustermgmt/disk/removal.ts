@@ -27,7 +27,7 @@ export interface OfDisk {
   readonly clusterExtId: string
 }
 
-/** Percent of the capacity of the other disks. */
+/** Bytes that stay free on the other disks, in percent of their capacity. */
 const freePercent = 5
 const [moveFrom, moveTo] = [5, 95]
 
@@ -80,7 +80,7 @@ async function requireDispensable(ctx: WriteContext, disk: DiskRow, at: OfDisk):
     })
 }
 
-/** Except disks that are being removed. */
+/** Other disks of the cluster that work and are not being removed. */
 async function stayingDisks({ store, drivers }: WriteContext, disk: DiskRow): Promise<readonly DiskRow[]> {
   const { hardware } = drivers
   const disks = await store.findWhere(Disk, { clusterExtId: disk.clusterExtId as string })

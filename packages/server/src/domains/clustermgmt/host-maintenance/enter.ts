@@ -118,7 +118,7 @@ export const enterMaintenance = defineTask<Evacuating>({
   onUndone,
 })
 
-/** For changes of the host's network: lasts until `repopulateHost` has ended. */
+/** For a task that changes the host's network: the maintenance lasts until `repopulateHost` has ended. */
 export const evacuateHost = defineTask<Evacuating>({
   name: hostTasks.evacuate.name,
   steps: [

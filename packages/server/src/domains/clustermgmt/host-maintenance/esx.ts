@@ -203,7 +203,7 @@ async function returnMoved(ctx: StepContext, { hostExtId, clusterExtId }: HostOf
   return warnings
 }
 
-/** @returns why the VM could not move */
+/** Moves the VM to the host. @returns why it could not */
 async function moveBack(
   { drivers, store }: StepContext,
   { extId, memorySizeBytes = 0 }: { readonly extId: string; readonly memorySizeBytes?: number },

@@ -24,14 +24,14 @@ interface OfHost {
   readonly clusterExtId: string
 }
 
-/** In the order of departure. */
+/** Ids of VMs, in the order in which they leave. */
 export interface Evacuation {
   readonly moved: readonly string[]
   readonly shutDown: readonly string[]
   readonly agents: readonly string[]
 }
 
-/** Also VMs that start or arrive there. */
+/** VMs that run on the host, or that start or arrive there. */
 export async function vmsOn(store: Reader, hostExtId: string): Promise<VmEntity[]> {
   const held = await store.findWhere(HostAllocation, { hostExtId })
   return store.getMany(
@@ -64,7 +64,7 @@ export async function planEvacuation(ctx: Planning, at: OfHost, mayShutDownVms: 
   return { moved: ids(moved), shutDown: ids(immovable.keys()), agents: ids(agents) }
 }
 
-/** Independent of the room on other hosts. */
+/** Why the VM cannot be migrated, however much room other hosts have. */
 async function reasonNotToMigrate(
   ctx: Planning,
   vm: VmEntity,
@@ -114,13 +114,13 @@ async function requireRoom(
   throw new ApiError('NO_HOST_FOR_VM', { name, reasons }, { further })
 }
 
-/** Limit of a task's messages. */
+/** The most messages that a task may have. */
 export const maximumErrors = 100
 
 export const nameOfHost = async (store: Reader, hostExtId: string): Promise<string> =>
   (await store.get(Host, hostExtId))?.hostName ?? hostExtId
 
-/** @param step its output has the end of that time */
+/** Whether the time of the request is over. @param step its output has the end of that time */
 export const isTooLate = (
   { clock, outputs }: Pick<StepContext, 'clock' | 'outputs'>,
   step: 'mark unschedulable' | 'schedulable',

@@ -59,7 +59,7 @@ const descriptions: Readonly<Record<VmSubtasks<VmOfHost>['operation'], string>> 
   PowerOnVm: 'Power on VM',
 }
 
-/** Moved VMs that run elsewhere return. */
+/** Brings the VMs back that were moved, and that run elsewhere. */
 export async function returnMoved(ctx: StepContext, hostExtId: string, limits: Limits = {}): Promise<Ends> {
   const { movedVmExtIds = [] } = (await ctx.store.get(HostMaintenance, hostExtId)) ?? {}
   const away = (await ctx.store.getMany(Vm, movedVmExtIds)).filter(
@@ -92,7 +92,7 @@ export async function startStopped(
 
 const idsOf = (vms: readonly VmEntity[]): readonly string[] => vms.map(({ extId }) => extId)
 
-/** Subtasks that wait for their VM do nothing after the end of the evacuation. */
+/** Waits for subtasks that have started; subtasks that wait for their VM do nothing after the end of the evacuation. */
 export async function waitForStartedSubtasks(
   ctx: StepContext,
   ...of: readonly VmSubtasks<VmOfHost>['operation'][]

@@ -36,9 +36,9 @@ const without = (servers: readonly Server[], { serverName }: ServerRow): readonl
 
 interface Change extends Partial<Pick<TaskDefinition<OfServer>, 'onUndone'>> {
   readonly operation: 'create' | 'update' | 'delete'
-  /** Depend on the servers of the cluster. */
+  /** Refusals that depend on the servers that the cluster has now. */
   readonly faults?: (present: readonly Server[], server: ServerRow) => readonly ApiError[]
-  /** Idempotent, because it runs again after a crash. */
+  /** The servers of the cluster after the change. Idempotent, because it runs again after a crash. */
   readonly next: (present: readonly Server[], server: ServerRow) => readonly Server[]
 }
 

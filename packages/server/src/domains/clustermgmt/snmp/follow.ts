@@ -33,7 +33,7 @@ export async function followSnmp(
   for (const write of await snmpWrites(ctx, clusterExtId, actual, given)) await write(ctx.store)
 }
 
-/** @param given users with newly written keys; other keys come from their rows */
+/** @param given users with the keys that were just written; keys of other users come from their rows */
 export async function snmpWrites(
   ctx: Following,
   clusterExtId: string,
@@ -95,7 +95,7 @@ export function openKeys(secrets: SecretReader, { extId, authKey, privKey }: Use
   return { ...open('authKey', authKey), ...open('privKey', privKey) }
 }
 
-/** None if the key was changed at the cluster. */
+/** The candidate that has the digest; none if the key was changed at the cluster. */
 function agreeing(
   clusterExtId: string,
   name: keyof Keys,

@@ -1,4 +1,4 @@
-/** Users and traps have no ids in the SNMP settings of a cluster. */
+/** The SNMP settings of a cluster in the form in which it holds them: users and traps have no ids there. */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import type { SnmpConfig } from '@hyperplane/contract/clustermgmt/settings'
 import type { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'

@@ -26,12 +26,13 @@ interface Change<I> {
   readonly operation: string
   /** As of the stored rows at the run of the task. Default: as accepted. */
   readonly current?: (store: Reader, input: I) => Promise<I>
-  /** Depend on the present settings. */
+  /** Refusals that depend on what is set now. */
   readonly faults: (present: Section, input: I) => readonly ApiError[]
   /** Idempotent, because it runs again after a crash. Secrets in the result are plain. */
   readonly next: (present: Section, input: I, secrets: SecretReader) => Section
-  /** Users with keys set by `next`. */
+  /** Users with the keys that `next` has set. */
   readonly given?: (input: I) => readonly User[]
+  /** Writes the row that the request names. Its settings are on the cluster already. */
   readonly record?: (ctx: RecordContext, input: I) => Promise<unknown>
   readonly onUndone?: (ctx: RecordContext, input: I) => Promise<void>
 }

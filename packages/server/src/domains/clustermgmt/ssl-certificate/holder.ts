@@ -1,4 +1,4 @@
-/** The certificate is in use on the cluster; that of the manager's cluster in this process. */
+/** A cluster serves its certificate itself; this process serves that of the manager's cluster. */
 import { X509Certificate } from 'node:crypto'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SSLCertificate } from '@hyperplane/contract/clustermgmt/ssl-certificate'
@@ -28,7 +28,7 @@ export const shownCertificate = (
 ): Promise<string> =>
   serviceTlsOf(ctx, cluster)?.shownCertificate() ?? ctx.drivers.hardware.shownCertificate(subjectOf(cluster))
 
-/** From the view of API clients. */
+/** The certificate as clients of the API see it. */
 export function shownFields(
   pem: string,
 ): Pick<SSLCertificate, 'publicCertificate' | 'caChain' | 'privateKeyAlgorithm'> {
@@ -57,7 +57,7 @@ export function useOnService(tls: ServiceTls, pair: CertificatePair | undefined)
   tls.use(pair && { cert: pair.certificate + (pair.caChain ?? ''), key: pair.privateKey })
 }
 
-/** At the start: a request may have chosen it before this process began. */
+/** At the start: the certificate that a request chose for the manager before this process began. */
 export async function useStoredCertificate({
   services,
   secrets,

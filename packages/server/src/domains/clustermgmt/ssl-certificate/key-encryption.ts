@@ -19,7 +19,7 @@ const scrypt = '1.3.6.1.4.1.11591.4.11'
 
 export const acceptedEncryption = 'a key encrypted with PBES2 and PBKDF2 of at most 1,000,000 iterations'
 
-/** Refuses encryptions that may take long to open. Undefined: accepted. */
+/** Names the encryption of a key that is not accepted, because opening it may take long. Undefined: it is accepted. */
 export function otherEncryptionOf(key: Uint8Array): string | undefined {
   const partsOf = (outer: DerValue | undefined): DerValue[] =>
     firstDerValuesIn(key, expectDer(outer, derTag.sequence), 2)

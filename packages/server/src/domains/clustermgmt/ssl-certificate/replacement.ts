@@ -30,7 +30,7 @@ export function algorithmOf({ asymmetricKeyType: type, asymmetricKeyDetails: det
   return String(type).toUpperCase()
 }
 
-/** Requests a key made by the service. */
+/** Whether the body asks for a new key of the service's making. */
 export const requestsNewKey = ({ publicCertificate, privateKey }: Body): boolean =>
   publicCertificate === undefined && privateKey === undefined
 

@@ -152,6 +152,7 @@ async function clusterOf({ store }: { readonly store: Reader }, clusterExtId: st
 
 const stagedPair = ({ outputs }: StepContext | RecordContext): CertificatePair => outputs[stage] as CertificatePair
 
+/** undefined: the switch is not recorded. */
 const switchedFrom = ({ outputs }: StepContext | RecordContext) =>
   outputs[switchOver] as { readonly before?: SSLCertificate } | undefined
 

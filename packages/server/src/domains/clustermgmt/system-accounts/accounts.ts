@@ -103,7 +103,7 @@ const named = (systemType: SystemType, ownerExtId: string, username: string) => 
   username,
 })
 
-/** Finds the password in any of its places. */
+/** The password of an account as the manager keeps it, wherever that is. */
 export async function keptOf(store: Reader, account: Account): Promise<AccountRow> {
   const row = (await store.get(SystemAccount, account.extId)) ?? emptyRow(account)
   const { user } = account

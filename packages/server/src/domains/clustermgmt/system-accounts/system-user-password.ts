@@ -35,9 +35,9 @@ interface Changing extends AccountRef {
 
 interface Judged {
   readonly hash?: string
-  /** Current and former ones, newest first. */
+  /** Hashes of the current password and of those before it, newest first. */
   readonly history?: readonly string[]
-  /** The judged one. */
+  /** Hash of the password that was judged. */
   readonly replaces?: string
   readonly isWrong?: boolean
   readonly reason?: string
@@ -46,7 +46,7 @@ interface Judged {
 const tenMinutes = 600_000
 const maximumFailures = 5
 const historyLength = 5
-/** Of accounts with the status DEFAULT. */
+/** For accounts with the status DEFAULT. */
 export const factoryPassword = 'factory/4u'
 
 const judge = 'check the passwords'
@@ -139,7 +139,7 @@ async function visibleAccounts(ctx: ReadContext): Promise<readonly Account[]> {
   return scope === 'none' ? [] : accountsOf(ctx.store, scope)
 }
 
-/** Texts do not quote the password. */
+/** The fault texts do not quote the password. */
 function passwordFaults({ systemType, username }: Account, password: string): ApiError[] {
   if (systemType === 'PC')
     return brokenRules(password, username).map((rule) => new ApiError('PASSWORD_POLICY_VIOLATED', { rule }))

@@ -1,4 +1,4 @@
-/** For a new cluster of native hosts. Source: behaviour networking.md 1.18. */
+/** The virtual switch that a new cluster of native hosts has. Source: behaviour networking.md 1.18. */
 import { derivedId } from '../../../core/ids/named-id.ts'
 import type { Drivers } from '../../../drivers/drivers.ts'
 import type { SwitchRow } from '../../scheduling/switch-bridges.ts'

@@ -1,4 +1,4 @@
-/** Rows of a node as a host. Source: behaviour clustermgmt.md 1.4, 1.13. */
+/** The rows that a node has as a host of a cluster. Source: behaviour clustermgmt.md 1.4, 1.13. */
 import type { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import { coresOf, type NodeView } from '../../../drivers/nodes.ts'

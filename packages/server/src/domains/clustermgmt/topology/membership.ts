@@ -1,4 +1,4 @@
-/** Written and removed together. Source: behaviour clustermgmt.md 1.3. */
+/** The rows by which a node is a host of its cluster, written and removed together. Source: behaviour clustermgmt.md 1.3. */
 import { BmcInfo } from '@hyperplane/contract/clustermgmt/bmc-info'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
@@ -30,6 +30,7 @@ interface Writing {
 }
 
 export interface NewHost {
+  /** With the addresses that it has in the cluster. */
   readonly node: NodeView
   readonly hostName: string
   readonly hostType: HostType
@@ -84,7 +85,7 @@ export const racksOf = (
     ),
   )
 
-/** @param like entry of a host with the same bridge */
+/** The entry of the node in a virtual switch. @param like entry of a host that has the same bridge */
 export const switchHostOf = (
   like: SwitchHost | undefined,
   nodeUuid: string,

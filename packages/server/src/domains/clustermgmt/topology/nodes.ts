@@ -12,7 +12,7 @@ import { requireReachable } from '../../registrations/reachability.ts'
 
 type Address = ValueOf<typeof IPAddress>
 
-/** Must agree with the node. */
+/** Fields by which a request describes a node; each has to agree with the node. */
 export interface GivenNode {
   readonly nodeUuid?: string | undefined
   readonly cvmIp?: Address | undefined
@@ -65,6 +65,7 @@ export const hasAddress = (given: Address | undefined): given is Address =>
 const isOf = ({ addresses, ipv6 }: NodeView, { ipv4, ipv6: given }: Address): boolean =>
   (ipv4 === undefined || ipv4.value === addresses.cvm) && (given === undefined || given.value === ipv6)
 
+/** The node that the request names by its id or by the address of its controller VM. */
 export function nodeNamed(nodes: readonly NodeView[], { nodeUuid, cvmIp }: GivenNode): NodeView | undefined {
   if (nodeUuid !== undefined) return nodes.find((node) => node.nodeUuid === nodeUuid.toLowerCase())
   return hasAddress(cvmIp) ? nodes.find((node) => isOf(node, cvmIp)) : undefined
@@ -94,7 +95,7 @@ export function disagreements(node: NodeView, given: GivenNode, path: string): s
     .map((field) => `${path}/${field}: expected ${actual[field]}, as the node has it; found ${given[field]}`)
 }
 
-/** As `disagreements`, for requests without new addresses. */
+/** As `disagreements`, where the request does not give the node new addresses. */
 export const addressDisagreements = (
   { addresses }: NodeView,
   { hypervisorIp, ipmiIp }: { readonly hypervisorIp?: Address | undefined; readonly ipmiIp?: Address | undefined },
@@ -107,7 +108,7 @@ export const addressDisagreements = (
     .filter(({ found, expected }) => found !== undefined && found !== expected)
     .map(({ field, found, expected }) => `${path}/${field}: expected ${expected ?? 'none'}; found ${found}`)
 
-/** Hypervisor or software differs from the members of the cluster. */
+/** The node has another hypervisor or other cluster software than the members of the cluster. */
 export const needsImaging = (node: NodeView, { hypervisor, softwareVersion }: NodeBundle): boolean =>
   node.hypervisor.type !== hypervisor.type ||
   node.hypervisor.version !== hypervisor.version ||

@@ -43,7 +43,7 @@ export interface PlannedUplinks {
   readonly faults: readonly string[]
 }
 
-/** The default switch, and those that the request names. */
+/** The node joins the default switch, and those that the request names. */
 export function planUplinks(
   { drivers }: UplinkContext,
   switches: readonly SwitchNetworks[],
@@ -82,7 +82,7 @@ export function planUplinks(
   return { uplinks: [added, ...uplinks], faults }
 }
 
-/** Same names as on the first host of the switch. */
+/** NICs with the names that the first host of the switch uses. */
 function defaultUplinks(
   { row }: SwitchNetworks,
   nics: readonly HostNicView[],

@@ -22,7 +22,7 @@ interface BasicCredential {
   readonly password: string
 }
 
-/** Takes an `Authorization` header; throws ApiError 401, 429. */
+/** @returns finds the caller of an `Authorization` header; throws ApiError 401, 429 */
 export function createPasswordSignIn(desk: Desk): (header: string, address: string) => Promise<Caller> {
   const signIn = new PasswordSignIn(desk)
   return (header, address) => signIn.callerOf(header, address)

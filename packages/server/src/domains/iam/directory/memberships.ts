@@ -23,7 +23,7 @@ export class Memberships {
     maxSize: maximumNames,
     sizeCalculation: ({ groups }) => groups.size + 1,
   })
-  /** Queries begun before `forget` are not cached. */
+  /** A query that began before a call of `forget` is not cached after it. */
   #forgotten = 0
 
   constructor(directory: Directory, clock: Pick<Clock, 'now'>) {

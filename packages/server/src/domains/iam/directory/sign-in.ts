@@ -173,7 +173,7 @@ export class DirectorySignIn {
     return this.#userNamed(row, found.name.normalize('NFC').toLowerCase())
   }
 
-  /** Stored with or without the domain. */
+  /** User names are stored with or without the domain. */
   async #userNamed(row: DirectoryRow, name: string): Promise<User | undefined> {
     const { store } = this.#options
     for (const form of [name, `${name}@${row.domainName.toLowerCase()}`]) {

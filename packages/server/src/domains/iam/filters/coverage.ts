@@ -1,4 +1,4 @@
-/** False if unsure. Source: behaviour iam.md 8, 9.3. */
+/** Whether one entity filter matches everything that another one matches; false if unsure. Source: behaviour iam.md 8, 9.3. */
 import type { AttributeConditions, Condition } from './conditions.ts'
 import { attributeNamed, type EntityFilterPart, isAll } from './entity-filter.ts'
 

@@ -68,7 +68,7 @@ export async function readSigned(text: string, root: XmlElement): Promise<Signed
   return verified[0] as SignedContent
 }
 
-/** Refers to its own parent element, and to nothing else. */
+/** The signature must refer to its own parent element, and to nothing else. */
 function checkReference(holder: XmlElement, root: XmlElement): void {
   const [signature] = holder.children.filter(isSignature)
   const references = [...elementsIn(signature as XmlElement)].filter(

@@ -41,7 +41,7 @@ export const remoteBgpOf = (gateway: OfServices) => remoteOf(gateway)?.remoteBgp
 export const localVpnOf = (gateway: OfServices) => localOf(gateway)?.localVpnService
 export const remoteVpnOf = (gateway: OfServices) => remoteOf(gateway)?.remoteVpnService
 
-/** Several VTEP gateways of a network replace each other after a failure. */
+/** True for one of several VTEP gateways of a network, which replace each other after a failure. */
 export const isHighlyAvailable = (gateway: GatewayEntity): boolean =>
   localOf(gateway)?.localVtepService !== undefined && gateway.highAvailabilityGroup?.isHaEnabled === true
 

@@ -21,7 +21,7 @@ const pathOf = (gateway: OfServices): string =>
   `services/${localOf(gateway) === undefined ? 'remoteVpnService' : 'localVpnService'}`
 const interiorPathOf = (gateway: OfServices): string => `${pathOf(gateway)}/peerIgpConfig`
 
-/** Body alone; an absent secret may be stored. */
+/** Faults of a body alone; a secret that it leaves out may be stored. */
 export function interiorFaults(gateway: OfServices): readonly ApiError[] {
   const { ebgpConfig, peerIgpConfig } = vpnOf(gateway) ?? {}
   if (peerIgpConfig === undefined) return []
@@ -150,7 +150,7 @@ function canonicalArea(areaId: string): string {
   return address === undefined ? areaId : formatAddress(address)
 }
 
-/** @param path without indices @param given plain in the input of a task, else as in the row */
+/** @param path of the secret, without indices @param given a plain text in the input of a task, else as the row has it */
 export const passwordOf = (
   { secrets }: Pick<StepContext, 'secrets'>,
   { extId }: Pick<GatewayEntity, 'extId'>,

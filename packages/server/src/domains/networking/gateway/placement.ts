@@ -35,7 +35,7 @@ export type Interface = NonNullable<NonNullable<GatewayEntity['deployment']>['in
 export interface Placement {
   readonly clusterExtId: string
   readonly switchExtIds: readonly string[]
-  /** Absent: a VLAN without one, or a VPC without an external subnet for it. */
+  /** The subnet of its interface; absent: a VLAN without one, or a VPC without an external subnet for it. */
   readonly subnet?: SubnetEntity
 }
 
@@ -78,7 +78,7 @@ async function managementSubnet(ctx: WriteContext, { deployment }: GatewayBody):
   return subnet
 }
 
-/** Towards the peers of the gateway. */
+/** The external subnet through which the gateway reaches its peers. */
 async function uplinkIn(
   ctx: WriteContext,
   body: GatewayBody,

@@ -25,9 +25,9 @@ interface Leaving {
   readonly fromHostExtId: string
 }
 interface Recovered extends Leaving {
-  /** Its host answers, but is in maintenance. */
+  /** It runs on a host that answers, but is in maintenance. */
   readonly isMovable: boolean
-  /** The host runs guests, and starts the appliance again. */
+  /** It is without power on a host that runs guests, which starts it again. */
   readonly staysOnHost: boolean
 }
 
@@ -46,7 +46,7 @@ export const moveGateways: Schedule = {
   },
 }
 
-/** Undefined: the appliance may stay on its host. */
+/** Undefined: the appliance runs on a host on which it may stay. */
 async function leavingOf(
   { drivers: { hardware, networkFabric }, store }: ScheduleContext,
   gateway: GatewayEntity,

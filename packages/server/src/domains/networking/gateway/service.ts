@@ -32,7 +32,7 @@ export const servicePhase: Phase<GatewayEntity> = {
   remove: ({ drivers }, { extId }) => drivers.networkFabric.removeGateway(extId),
 }
 
-/** Sessions in creation program their peer themselves: their task waits for that of the gateway. */
+/** Its BGP peers and tunnels. Sessions that are being created program their peer themselves: their task waits for that of the gateway. */
 export async function programPeers(ctx: StepContext, gateway: GatewayEntity): Promise<void> {
   const sessions = await ctx.store.find(BgpSession, { refersTo: { kind: Gateway.kind, extId: gateway.extId } })
   for (const session of sessions) if (session.change?.verb !== 'create') await programPeer(ctx, session, gateway)
@@ -101,7 +101,7 @@ export async function serversFor(
   }
 }
 
-/** Clients send back all fields, so servers of the cluster and stored ones are no others. */
+/** Servers of the cluster and stored ones do not count: clients send back all fields that they read. */
 function differing(
   name: 'dnsServers' | 'ntpServers',
   given: Deployment,

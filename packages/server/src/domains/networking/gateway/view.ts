@@ -54,7 +54,7 @@ async function statusOfRemote(ctx: Pick<ReadContext, 'drivers' | 'store'>, { ext
   return { state: 'DOWN', message: 'no session or tunnel to it is up' }
 }
 
-/** Peers serve a stretch together. */
+/** Gateways that serve a stretch together are peers. */
 async function peersOf(
   { drivers }: ReadContext,
   { extId, highAvailabilityGroup }: GatewayEntity,
@@ -65,7 +65,7 @@ async function peersOf(
   return { highAvailabilityGroup: { ...highAvailabilityGroup, peeredGateways: peers.map(shownPeer) } }
 }
 
-/** Includes addresses that its BGP sessions have leased. */
+/** Also the addresses that its BGP sessions have leased on other subnets, or beside its own. */
 async function withInterfaces({ store }: ReadContext, gateway: GatewayEntity): Promise<GatewayEntity> {
   const own = gateway.deployment?.interfaces ?? []
   const others = new Set([...own.map(({ ipAddress }) => textOf(ipAddress)), ...(gateway.change?.addresses ?? [])])

@@ -76,7 +76,7 @@ async function interfaceFor(
   return writeAsGiven(given)
 }
 
-/** Except leases of its own addresses. */
+/** Releases leases of the stretch for other addresses than its own. */
 export async function releaseOthers(store: Transaction, { extId, localSiteParams }: StretchEntity): Promise<void> {
   const own = textOf(localSiteParams.stretchInterfaceIpAddress)
   await release(

@@ -18,7 +18,7 @@ interface HostChange {
   readonly after: BridgeProgram | undefined
 }
 
-/** Before and after the change; omits hosts with an unchanged bridge. */
+/** Hosts of the switch before and after the change; those with a bridge that stays as it is are left out. */
 function changesOf(drivers: Drivers, before: SwitchEntity | undefined, after: SwitchEntity | undefined): HostChange[] {
   const old = new Map(before && bridgesOf(drivers, before).map((bridge) => [bridge.hostExtId, bridge]))
   const next = new Map(after && bridgesOf(drivers, after).map((bridge) => [bridge.hostExtId, bridge]))

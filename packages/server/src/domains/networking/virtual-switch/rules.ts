@@ -48,7 +48,7 @@ function hostFaults({ hostNics = [] }: SwitchHost, bondMode: SwitchBody['bondMod
   ]
 }
 
-/** Hosts and gateway are in one subnet. */
+/** Addresses of the hosts are in one subnet, together with the gateway. */
 function addressFaults({ hosts, gatewayIpAddress }: SwitchCluster): ApiError[] {
   const faults: ApiError[] = []
   let subnet: Prefix | undefined

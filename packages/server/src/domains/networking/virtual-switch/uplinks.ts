@@ -28,7 +28,7 @@ export function uplinksOf({ drivers }: Pick<WriteContext, 'drivers'>, { hosts }:
   )
 }
 
-/** `<host>/eth0`. A running update holds its former and new uplinks. */
+/** `<host>/eth0`. While an update runs, the switch holds its uplinks of before and of after. */
 export const uplinkKeysOf = (drivers: Drivers, { clusters, change }: SwitchEntity): readonly string[] => [
   ...uplinksOf({ drivers }, clusters[0] as SwitchCluster).map(({ key }) => key),
   ...(change?.uplinks ?? []),

@@ -1,4 +1,4 @@
-/** Terms of a tunnel for all vendors' devices. Source: behaviour networking.md 1.11. */
+/** The terms of a tunnel that the configurations of all vendors' devices state. Source: behaviour networking.md 1.11. */
 import { parseHost, textOf } from '../../../core/ip-address.ts'
 import type { TunnelProgram, TunnelProposal } from '../../../drivers/vpn-tunnels.ts'
 import { localVpnOf, remoteVpnOf } from '../gateway/entity.ts'

@@ -32,7 +32,7 @@ export interface Copying {
 
 export const sizeOfBackup = ({ parts }: Manifest): number => parts.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
 
-/** Also removes an earlier attempt. */
+/** Removes what an earlier attempt may have left, then writes the encrypted snapshot. */
 export async function writeCopy({ snapshots, version }: Machinery, copying: Copying): Promise<Manifest> {
   const { at, restorePointExtId, manager, creationTime, stopping, written } = copying
   const dataKey = newDataKey()

@@ -95,6 +95,6 @@ async function removeDamaged(ctx: StepContext, at: BackupPlace, newest: Manifest
   return { removed, foreign: older.length - own.length }
 }
 
-/** Modulo `rounds`. Random ids spread the work evenly. */
+/** Day, modulo `rounds`, of the check. Random ids spread the work evenly. */
 const checkDayOf = (restorePointExtId: string, rounds: number): number =>
   Number.parseInt(restorePointExtId.slice(0, 8), 16) % rounds

@@ -29,7 +29,7 @@ export const backupSchedule: Schedule = {
 const keepsAll = ({ location }: Target): boolean => !('config' in location)
 const runsEverySlot = (target: Target): boolean => keepsAll(target) && target.isHeld !== true
 
-/** A due run takes place now. */
+/** Assumes that a run that is due takes place now. */
 function nextOf({ location, nextRunTime }: Target, now: number): number {
   const next = parseTime(nextRunTime ?? '') ?? now
   return next > now ? next : now + minutesBetween(location) * minute

@@ -26,7 +26,7 @@ export const pathOf = ({ bucket, key }: ObjectOrigin): string => `${bucket}/${ke
 export const noObjectStore =
   'this service has no object store; its operator sets one with --object-store (HYPERPLANE_OBJECT_STORE)'
 
-/** Objects take real time, for which a manually moved clock must wait. */
+/** Reads an origin. Objects take real time, for which a clock that is moved by hand has to wait. */
 export const reading = <T>(
   { clock }: Pick<StepContext, 'clock'>,
   origin: ContentOrigin | UrlAccess,

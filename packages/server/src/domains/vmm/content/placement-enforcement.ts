@@ -151,7 +151,7 @@ const isReachableIn =
   (clusterExtId: string): boolean =>
     drivers.hardware.isReachable(clusterExtId)
 
-/** Unfinished tasks that enforce any policy, or `policyExtId`. */
+/** Unfinished tasks that enforce placement policies; `policyExtId`: only those that enforce this policy. */
 export async function placementTasks(store: Reader, policyExtId?: string): Promise<readonly EntityOf<typeof Task>[]> {
   const filter = and(anyOf(pathOf(Task, 'status'), unfinished), equals(pathOf(Task, 'operation'), operation))
   const tasks = await store.find(Task, { filter })

@@ -25,7 +25,7 @@ export interface ActivePolicy {
 export interface Placement {
   /** Active policies that select the image, oldest first. */
   readonly policies: readonly ActivePolicy[]
-  /** Allowed by all HARD policies; undefined: there is none. */
+  /** The clusters that all HARD policies allow; undefined: there is no HARD policy. */
   readonly allowed: readonly string[] | undefined
   /** Clusters that should hold a copy. */
   readonly wanted: readonly string[]
@@ -116,7 +116,7 @@ function conflictsOf(policy: ActivePolicy, hard: readonly ActivePolicy[]): strin
     .slice(0, maximumListed)
 }
 
-/** @throws ApiError IMAGE_PLACEMENT_FORBIDDEN when a HARD policy keeps an image off the cluster */
+/** For new disks and CD-ROMs. @throws ApiError IMAGE_PLACEMENT_FORBIDDEN when a HARD policy keeps an image off the cluster */
 export async function requireImagesAllowed(
   ctx: Reporting & { readonly store: Reader },
   imageExtIds: readonly string[],

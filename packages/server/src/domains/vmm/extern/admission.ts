@@ -55,7 +55,7 @@ export function requireStates(
   throw new ApiError('INVALID_POWER_STATE', { name: nameOfExternVm(vm), state, operation, states: states.join(' or ') })
 }
 
-/** @throws ApiError when the management no longer has the VM */
+/** The VM when its task runs. @throws ApiError when its management no longer has the VM */
 export async function requireExternVm(store: Reader, vmExtId: string): Promise<ExternVmEntity> {
   return rowWithId(store, ExternVm, vmExtId)
 }

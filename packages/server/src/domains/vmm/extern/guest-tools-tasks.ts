@@ -40,7 +40,7 @@ const toolsOf = ({ drivers }: WithDrivers, vm: ExternVmEntity): ToolsOfVm => ({
   isReachable: drivers.externalHypervisor.guestOf(vm.extId)?.areToolsReachable === true,
 })
 
-/** Unreachable while the management is not connected. */
+/** The tools as reads show them. While the management is not connected, they are shown as unreachable. */
 export function seenTools({ drivers }: WithDrivers, vm: ExternVmEntity): Tools {
   const guest = drivers.externalHypervisor.guestOf(vm.extId)
   const tools = vm.nutanixGuestTools as Tools | undefined

@@ -11,7 +11,7 @@ import type { ExternVmEntity, OfVm } from './admission.ts'
 
 const pollSeconds = 30
 
-/** Change often, so these fields alone do not change the entity tag. */
+/** Fields that change all the time: a change of these alone does not change the entity tag. */
 const observed = ['host', 'nics'] as const
 
 export const pollInventory = {
@@ -85,7 +85,7 @@ export async function mirrorAndTouch(ctx: RecordContext, { vmExtId }: OfVm, outs
   await ctx.store.touch(ExternVm, vmExtId)
 }
 
-/** All other fields come from the management. */
+/** Fields of this control plane; the management reports all others. */
 const heldHere: readonly string[] = ['categories', 'extId', 'links', 'nutanixGuestTools', 'ownershipInfo', 'tenantId']
 const mirrored = Object.keys(ExternVm.schema.fields).filter((name) => !heldHere.includes(name)) as (keyof OutsideVm)[]
 

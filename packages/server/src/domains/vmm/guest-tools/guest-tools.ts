@@ -64,7 +64,7 @@ export function rebootFaults({ rebootPreference: preference }: UpgradeBody): Api
   return isMissing ? [fault('rebootPreference/schedule/startTime', 'a time in the future with LATER', undefined)] : []
 }
 
-/** Without a preference the guest is not rebooted. */
+/** When the guest reboots after the setup. Without a preference it is not rebooted. */
 export interface Reboot {
   readonly isImmediate?: true
   readonly at?: string

@@ -84,7 +84,7 @@ async function violationsOf(
   return found
 }
 
-/** Live migration is possible now. */
+/** Whether a running VM of the cluster can be live-migrated now. */
 export function movability({ drivers }: Evaluating, clusterExtId: string): (vm: VmEntity) => boolean {
   const isReachable = drivers.hardware.isReachable(clusterExtId)
   return (vm) =>

@@ -1,4 +1,4 @@
-/** Computed for each answer and never stored. Source: behaviour vmm.md 1.12, 1.13. */
+/** Compliance with policies, computed for each answer and never stored. Source: behaviour vmm.md 1.12, 1.13. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { ReadContext as CoreReadContext } from '../../../core/context.ts'
@@ -19,14 +19,14 @@ export interface PolicyRules<R extends AnyResource, Reason> {
   readonly conflictWith?: (olderPolicyExtId: string) => Reason
   /** Groups outside these policies that exclude their VMs, by VM. */
   readonly conflictsElsewhere?: (ctx: Evaluating) => ReadonlyMap<string, Reason>
-  /** Among governed VMs of one cluster, by VM; the others comply. */
+  /** The violations among VMs of one cluster that the policy governs, by VM; VMs left out comply. */
   readonly violationsOf: (
     ctx: Evaluating,
     clusterExtId: string,
     vms: readonly VmEntity[],
     policy: EntityOf<R>,
   ) => Promise<ReadonlyMap<string, Violation<Reason>>>
-  /** Independent of other VMs, so that one can be judged alone. */
+  /** A VM complies or not whatever other VMs do, so that one can be judged alone. */
   readonly judgesVmsAlone?: true
   /** Types of a compliance status in answers. */
   readonly statusTypes: { readonly pending: string; readonly compliant: string; readonly nonCompliant: string }
@@ -57,7 +57,7 @@ interface Dated {
 /** Duration of the pending state, after a change of a VM or of a policy that selects it. */
 const pendingMillis = 5_000
 
-/** States of selected VMs, by policy; VMs oldest first. */
+/** The states of the VMs that each of these policies selects, by policy; VMs oldest first. */
 export async function complianceOf<R extends AnyResource, Reason>(
   ctx: Evaluating,
   rules: PolicyRules<R, Reason>,

@@ -22,7 +22,7 @@ import { hostAffinity } from './host-affinity.ts'
 
 interface Enforced {
   readonly kind: AnyResource
-  /** With `about`: only policies that select this VM. */
+  /** The states of the VMs of every policy; with `about`, of the policies that select this VM. */
   readonly statesOf: (ctx: Evaluating, evaluation: Evaluation) => Promise<readonly VmState<unknown>[]>
 }
 
@@ -46,7 +46,7 @@ interface Move {
 }
 
 interface Evaluated {
-  /** Each VM once. */
+  /** The VMs to migrate, each once. */
   readonly moves: readonly Move[]
   readonly hasPending: boolean
 }
@@ -133,7 +133,7 @@ const startMigration = (ctx: ScheduleContext, vm: VmEntity): Promise<void> =>
 
 export const liveMigration = 'VmLiveMigrate'
 
-/** A deleted VM has an id only. */
+/** A VM that is deleted has an id only. */
 export const migrationOf = (vm: Pick<VmEntity, 'extId'> & Partial<VmEntity>) => ({
   operation: liveMigration,
   description: 'VM Live Migrate',

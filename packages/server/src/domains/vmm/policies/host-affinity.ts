@@ -34,7 +34,7 @@ export const hostAffinity: PolicyRules<typeof VmHostAffinityPolicy, Reason> = {
   },
 }
 
-/** A planned move counts as made when the next one is planned. */
+/** VMs on other hosts than the policy allows. A planned move counts as made when the next one is planned. */
 async function violationsOf(
   ctx: Evaluating,
   clusterExtId: string,

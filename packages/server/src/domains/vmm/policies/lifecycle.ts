@@ -24,7 +24,7 @@ export interface PolicySort<R extends AnyResource> {
   readonly timeOfChange: 'lastUpdateTime' | 'updateTime'
   /** Only tasks of other operations change these. */
   readonly keeps?: readonly string[]
-  /** With the path of each in the body. */
+  /** Every category that the policy names, by its path in the body. */
   readonly categoriesIn: (policy: BodyOf<R>) => readonly CategoryAt[]
 }
 

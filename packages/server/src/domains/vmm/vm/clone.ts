@@ -22,6 +22,7 @@ export type CloneBody = ValueOf<typeof CloneOverrideParams>
 interface Clone extends NewVm {
   readonly sourceExtId: string
   readonly warnings?: readonly string[]
+  /** Given if other tasks come first. */
   readonly overrides?: Overrides
 }
 
@@ -65,7 +66,7 @@ export async function cloneVm(
   })
 }
 
-/** Without the ISO of a staged customisation, like the customisation itself. */
+/** The VM as it is. The ISO of a staged customisation is left out, like the customisation itself. */
 export function blueprintOfVm(source: VmEntity): Blueprint {
   const spec = { ...source, ...withoutIso(source) }
   const files = new Map(filesOf(spec).map((file) => [file.diskExtId, file]))

@@ -76,7 +76,7 @@ interface Checking {
   readonly store: Reader
 }
 
-/** Tokens work once, before they expire, and while the VM is ON. */
+/** A token opens the console of its VM once, before it expires, and only while the VM is ON. Undefined: nothing. */
 export async function tokenHolder(
   { clock, secrets, store }: Checking,
   vmExtId: string,
@@ -92,7 +92,7 @@ export async function tokenHolder(
   return { ...holder, type: type as Caller['type'], credential: credential as Caller['credential'] }
 }
 
-/** Used up if it opens the console. */
+/** Uses the token up if it opens the console. */
 export async function redeemConsoleToken(
   checking: Checking & { readonly store: Transaction },
   vmExtId: string,

@@ -9,6 +9,7 @@ import type { VmEntity } from '../../virtual-machines/entity.ts'
 import { movedTo, moveStep, type OnHost, recordMove } from './migration.ts'
 import { recordOff, removeIso } from './power/power.ts'
 
+/** The VM that is to leave the host now, if it is in one of these states there. */
 async function leaving(
   store: Reader,
   { vmExtId, hostExtId }: VmOfHost,

@@ -36,7 +36,7 @@ export const underWay = (files: readonly FileBacking[], copies: Readonly<Record<
     return { diskExtId, ...defined({ imageExtId, containerExtId: file.storageContainer?.extId }) }
   })
 
-/** All files under way but these. */
+/** The other files under way, without these. */
 export const without = (vm: VmEntity, diskExtIds: readonly string[]): UnderWay | undefined => {
   const others = (vm.filesUnderWay ?? []).filter(({ diskExtId }) => !diskExtIds.includes(diskExtId))
   return others.length === 0 ? undefined : others
@@ -124,7 +124,7 @@ export async function imagesToCopy(
   return images.filter(({ clusterLocationExtIds }) => !clusterLocationExtIds?.includes(clusterExtId))
 }
 
-/** Images to copy to the cluster, and recovery points. */
+/** For a task that reads these sources: images that it copies to the cluster, and recovery points. */
 export async function locksOf(store: Reader, files: readonly FileBacking[], clusterExtId: string): Promise<string[]> {
   const locks = (await imagesToCopy(store, files, clusterExtId)).map(({ extId }) => extId)
   for (const { dataSource } of files) {

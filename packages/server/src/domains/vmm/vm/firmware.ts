@@ -13,12 +13,12 @@ export function withMachineType<T extends VmBody>(body: T): T {
 /** Path of the NVRAM file in the body of a VM. */
 export const nvramPath = 'bootConfig/nvramDevice/backingStorageInfo'
 
-/** Ids are generated even if no file is needed. */
+/** Files that a configuration may need beside its disks. The ids are generated even if no file is needed. */
 export interface FirmwareFiles {
   readonly nvramExtId: string
   readonly tpmExtId: string
   readonly containerExtId: string
-  /** From the body; replaces a former file. */
+  /** The file that the body describes; it replaces a former one. */
   readonly nvram?: FileBacking
 }
 
@@ -45,13 +45,13 @@ export function withFirmware(
   }
 }
 
-/** With the default size if the body names none. */
+/** The NVRAM file with the size that it has if the body names none. */
 export const sizedNvram = (backing: FileBacking): FileBacking => ({
   ...backing,
   diskSizeBytes: backing.diskSizeBytes || nvramBytes,
 })
 
-/** A client may send back the file that it has read. */
+/** Whether the file of the VM is not the one that the body describes. A client may send back what it has read. */
 export function requestsOtherNvram(vm: VmEntity, body: VmBody): boolean {
   const [requested, own] = [nvramOf(body), nvramOf(vm)]
   if (requested === undefined || !isUefi(body)) return false

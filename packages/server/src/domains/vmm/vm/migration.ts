@@ -6,7 +6,7 @@ import { releaseReservation } from '../../scheduling/scheduler.ts'
 import { notePower } from '../../virtual-machines/power-journal.ts'
 import { type OfVm, requireVm } from './admission.ts'
 
-/** Before the VM is paused. */
+/** The part of the migration that comes before the VM is paused. */
 const copiedPart = 0.88
 
 export interface OnHost {
@@ -45,13 +45,13 @@ export const moveStep = (reserving: string, progress: number, from: number): Ste
   },
 })
 
-/** A cancel ends the migration until the domain switches over. */
+/** Until the domain switches over, a request to cancel the task ends the migration. */
 async function reportCopied(ctx: StepContext, from: number, to: number, share: number): Promise<void> {
   throwIfCanceled(ctx)
   await ctx.progress(from + (to - from) * copiedPart * share)
 }
 
-/** Releases the reservation on the former host; the entity tag stays. */
+/** Records the new host and releases the reservation on the former one; the entity tag stays. */
 export async function recordMove(ctx: RecordContext, vmExtId: string, hostExtId: string): Promise<void> {
   const now = ctx.clock.iso()
   const former = (await requireVm(ctx.store, vmExtId)).host?.extId

@@ -49,7 +49,7 @@ export const observeDomains = {
   },
 }
 
-/** Only VMs whose rows may differ from the hypervisor: most runs find nothing to change. */
+/** VMs whose rows may differ from the hypervisor: only these are read, because most runs find nothing to change. */
 async function suspects({ store, drivers }: ScheduleContext, unasked: Iterable<string>): Promise<ReadonlySet<string>> {
   const found = new Set(unasked)
   const silent = (await store.find(Host)).filter(({ extId }) => !drivers.hardware.isHostUp(extId))
@@ -84,7 +84,7 @@ async function follow(
   return 'settled'
 }
 
-/** Changes the row only if it did not say ON, for example while the host was silent. */
+/** The guest rebooted itself. The row changes only if it did not say ON, for example while the host was silent. */
 async function recordReboot(ctx: Recording, vm: VmEntity): Promise<'settled'> {
   if (vm.powerState === 'ON') await notePower(ctx.store, ctx.ids, vm, 'RESET', ctx.clock.iso())
   else await setPower(ctx, vm, 'RESET', { powerState: 'ON' })

@@ -9,7 +9,7 @@ import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { type ScheduleContext, together } from '../../context.ts'
 import { containerFree, poolUsage } from '../../storage-space/capacity.ts'
 
-/** Changes of their rows may free space. */
+/** A change of a row of these kinds may free space. */
 const users = [BackupTarget, Image, Ova, StorageContainer, Vm, VolumeDisk]
 
 export const resumeWriters = {

@@ -48,7 +48,7 @@ export function configurationFaults(vm: VmBody): ApiError[] {
   ]
 }
 
-/** Body alone: absent fields may keep their value. */
+/** Rules of an update's body alone: fields that it leaves out may keep their value. */
 export const changeFaults = (body: VmBody): ApiError[] => [
   ...nameFaults(body),
   ...(body.memorySizeBytes === undefined ? [] : memoryFaults(body)),
@@ -57,7 +57,7 @@ export const changeFaults = (body: VmBody): ApiError[] => [
   ...timezoneFaults(body),
 ]
 
-/** Rules between fields are checked with the fields of the source. */
+/** Rules of overrides alone; the rules between fields are checked with the fields of the source. */
 export const overrideFaults = (body: Partial<VmBody>): ApiError[] => [
   ...nameFaults(body),
   ...(body.memorySizeBytes === undefined ? [] : memoryFaults(body as VmBody)),

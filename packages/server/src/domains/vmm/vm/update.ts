@@ -68,7 +68,7 @@ export async function updateVm(ctx: WriteContext<VmEntity>, given: VmBody): Prom
   return ctx.startTask(changeVm, { vmExtId: vm.extId, body, files }, taskOf('UpdateVm', vm))
 }
 
-/** @throws ApiError 404; 409 for things of other clusters */
+/** An NVRAM device that the body describes otherwise than it is. @throws ApiError 404; 409 for things of other clusters */
 async function plannedNvram(
   ctx: WriteContext<VmEntity>,
   body: VmBody,

@@ -11,7 +11,7 @@ interface ForeignOva {
   readonly name: string
   readonly disk: Content & { readonly name: string }
   readonly os: 'linux' | 'windows'
-  /** They name the size and the digest of the disk's file. */
+  /** The texts of the archive; they name the size and the digest of the disk's file. */
   readonly textsFor: (disk: { readonly sizeBytes: number; readonly sha256: string }) => readonly TextFile[]
 }
 

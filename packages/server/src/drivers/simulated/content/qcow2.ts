@@ -5,6 +5,7 @@ import { blocksOf, grainBytes as clusterBytes, grainsOf, groupedBy, tableOf } fr
 const clusterBits = 16
 const entriesOfTable = clusterBytes / 8
 const sectorBytes = 512
+/** The only reference to the cluster. */
 const copied = 2n ** 63n
 
 /** Order: header, table of reference counts, the counts, L1 table, L2 tables, data. */

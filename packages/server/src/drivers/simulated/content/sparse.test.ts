@@ -21,6 +21,7 @@ const sizes = [
 
 const fileOf = (parts: Iterable<Uint8Array>): Buffer => Buffer.concat([...parts])
 
+/** What a disk of this size reads from `from` on. */
 function expected(content: { seed: string; sizeBytes: number }, from: number): Buffer {
   const bytes = Buffer.alloc(grain)
   const tail = tailOf(content)

@@ -57,12 +57,14 @@ export interface EventSort<T extends HappeningType = HappeningType> {
   readonly about: (event: HappeningOf<T>) => Naming
   /** Returns a sentence per change. Checks precede the first write: a refusal changes nothing. @throws CannotHappen */
   readonly happen: (occurrence: Occurrence<HappeningOf<T>>) => Promise<readonly string[]>
+  /** The event lasts until this other event happens to the same target. */
   readonly until?: HappeningType
   /** Affected part of the target, such as an uplink. Undefined in the ending event: all parts. */
   readonly part?: (event: HappeningOf<T>) => string | undefined
 }
 
 export class CannotHappen extends Error {
+  /** Absent if the state of the target is the reason. */
   readonly field: string | undefined
   constructor(message: string, field?: string) {
     super(message)

@@ -5,7 +5,7 @@ import { hostFault, setHostFault } from './host-faults.ts'
 
 export type LinkState = 'lost' | 'sound' | { readonly periodSeconds: number }
 
-/** Without links that are in this state already. */
+/** @returns the names of links that are not in this state yet */
 export function linksToChange(
   world: SimulatedWorld,
   hostExtId: string,

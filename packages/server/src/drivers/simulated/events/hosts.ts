@@ -15,7 +15,7 @@ export async function failHost(world: SimulatedWorld, hostExtId: string): Promis
   return true
 }
 
-/** @returns numbers of restarted and of held guests; undefined if the host had not failed */
+/** @returns the number of restarted guests, and of guests that wait for their start; undefined if the host had not failed */
 export async function returnHost(
   world: SimulatedWorld,
   hostExtId: string,

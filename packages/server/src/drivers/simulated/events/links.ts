@@ -12,7 +12,7 @@ import { type LinkState, linksToChange, setLinks } from './host-links.ts'
 
 const verbs = { lost: 'lost', sound: 'has again', flapping: 'has an unsteady link on' } as const
 
-/** @throws CannotHappen for an unknown NIC */
+/** Changes the link of one NIC, or those of all uplinks. @throws CannotHappen for an unknown NIC */
 export async function changeLinks(
   world: SimulatedWorld,
   host: Target,

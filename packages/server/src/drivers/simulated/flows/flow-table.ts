@@ -80,7 +80,7 @@ interface Drawn {
 
 /** Largest part of a NIC's bytes for each of its two neighbours. */
 const neighbourShare = 0.35
-/** Part of a NIC's outside traffic in all tunnels together. */
+/** All tunnels together carry this share of the bytes that a NIC exchanges with the outside. */
 const tunneledShare = 0.4
 const bytesPerPacket = [500, 1200] as const
 const clientPorts = [32_768, 60_999] as const
@@ -150,7 +150,7 @@ export class FlowTable {
     this.#visitOutside(member, second, visitor)
   }
 
-  /** Whether all bytes for the NIC arrive. */
+  /** Whether everything that is sent to the NIC arrives. */
   receivesAll(nicExtId: string): boolean {
     const member = this.#indexes.get(nicExtId)
     if (member === undefined) return true
@@ -176,7 +176,7 @@ export class FlowTable {
     return share
   }
 
-  /** Bytes a second that did not arrive at the NIC. */
+  /** Bytes a second that were sent to the NIC and did not arrive. */
   lost(nicExtId: string, second: number): number {
     const member = this.#indexes.get(nicExtId)
     if (member === undefined) return 0
@@ -198,7 +198,7 @@ export class FlowTable {
     })
   }
 
-  /** Equal in both directions, so that sent and received bytes of neighbours agree. */
+  /** Both directions carry the same number of bytes, so that what NICs send to each other is what they receive. */
   #edgeRate(index: number, second: number): number {
     const edge = this.#edges[index]!
     if (edge.second !== second) {

@@ -130,6 +130,7 @@ export class Flows {
     return period && this.tableAt(segmentOf(nicExtId, period.value), time)
   }
 
+  /** Undefined: the table of the NIC is known. */
   prepareNic(nicExtId: string, time: number): Promise<void> | undefined {
     const period = periodAt(this.#histories.nics.get(nicExtId), time)
     return period && this.prepare(segmentOf(nicExtId, period.value), time)

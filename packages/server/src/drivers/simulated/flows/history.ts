@@ -110,7 +110,7 @@ export interface Observation<T> {
   readonly since: number
 }
 
-/** Joins two consecutive values where a history becomes too long. */
+/** The value that stands for two that followed each other, where a history becomes too long. */
 type Merge<T> = (older: T, newer: T) => T
 
 /**
@@ -150,7 +150,7 @@ function withPeriod<T>(settled: readonly Period<T>[], next: Period<T>): readonly
   return [...settled.slice(0, -1), { from: last.from, value: last.value }]
 }
 
-/** Omits a period without length. */
+/** A period that lasted no time is left out. */
 function closed<T>(periods: readonly Period<T>[], now: number, merge: Merge<T> | undefined): readonly Period<T>[] {
   const all = periods.flatMap((period) =>
     period.to !== undefined ? [period] : period.from < now ? [{ ...period, to: now }] : [],

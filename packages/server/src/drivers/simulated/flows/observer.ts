@@ -40,7 +40,10 @@ const watched = {
 
 type Sort = keyof typeof watched
 
-/** @param changed called when `observe` has work @returns `observe(since)`; `since`: beginning of facts without history, except guests */
+/**
+ * @param changed called when `observe` has work @returns `observe(since)`: facts without history have held since then, default: now;
+ * guests run since their start
+ */
 export function createObserver(
   world: SimulatedWorld,
   changed: () => void,

@@ -7,7 +7,7 @@ import { type DomainFact, domainFacts } from './facts.ts'
 export class AddressClashes {
   readonly #world: SimulatedWorld
   readonly #boots: GuestBoots
-  /** Undefined: to be collected again. */
+  /** Domains whose customisation sets addresses; undefined: to be collected again. */
   #customized: readonly DomainFact[] | undefined
 
   constructor(world: SimulatedWorld, boots: GuestBoots) {

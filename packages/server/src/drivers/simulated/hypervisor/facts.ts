@@ -28,7 +28,7 @@ export interface DomainFact {
   readonly guestFaults?: readonly GuestFault[]
   /** On which no service of the guest answers. */
   readonly closedPorts?: readonly number[]
-  /** For a recovery point. */
+  /** The guest has stopped its writes for a recovery point. */
   readonly isFrozen?: boolean
   /** By NIC id: changes while the domain runs, which the guest notices later. */
   readonly nicChanges?: Readonly<Record<string, NicChange>>
@@ -54,7 +54,7 @@ export interface StallFact {
 export interface DiskFact {
   readonly containerExtId: string
   readonly sizeBytes: number
-  /** The next lower layer. */
+  /** The disk below this copy-on-write layer. */
   readonly parentExtId?: string
   readonly os?: GuestOs
   readonly createdAt: number
@@ -67,7 +67,7 @@ export interface DiskFact {
   /** Size of a layer that no guest writes to any more. */
   readonly frozenBytes?: number
   readonly frozenAt?: number
-  /** In a CD-ROM drive, or of a template. */
+  /** In a CD-ROM drive, or of a template: no guest writes to it. */
   readonly isReadOnly?: true
   readonly hydration?: HydrationFact
   /** Deleted, but kept for the layers over it. */
@@ -91,6 +91,7 @@ export const stallFacts = (world: SimulatedWorld) => world.collection<StallFact>
 /** By container id: no free space. */
 export const fullFacts = (world: SimulatedWorld) => world.collection<StallFact>('storage.full')
 
+/** By VM id: domains that do not start with their host. */
 export const holdFacts = (world: SimulatedWorld) => world.collection<object>('startHolds')
 
 export function stopped({ domain, lastReset, guestFaults, closedPorts }: DomainFact): DomainFact {

@@ -28,7 +28,7 @@ export function createVmGroups(world: SimulatedWorld, hosts: SimulatedHosts): Vm
   }
 }
 
-/** The group appears with its first VM. @returns false: the VM was in it */
+/** Adds the VM to the group of this name in its cluster; the group appears with its first VM. @returns false: it was in */
 export async function joinGroup(world: SimulatedWorld, vm: Target, name: string): Promise<boolean> {
   const fact = domainFacts(world).get(vm.extId)
   if (fact === undefined) throw new CannotHappen(`No host has the VM "${vm.name}".`)

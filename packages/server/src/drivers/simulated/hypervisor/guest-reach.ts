@@ -9,7 +9,7 @@ import { isPaused } from './paused.ts'
 /** `since` is in the future while the guest boots or gets an address. */
 export type Reach = { readonly since: number } | { readonly fault: string }
 
-/** Without a port: whether the guest uses the network at all. */
+/** @returns a function of guest, NIC and port; without a port: whether the guest uses the network at all */
 export function guestReach(
   world: SimulatedWorld,
   isInstant: boolean,

@@ -14,7 +14,7 @@ export function ownBytes(fact: DiskFact, now: number): number {
   return frozenBytes ?? joined(sizeBytes, mergedBytes, written)
 }
 
-/** From the disk down. */
+/** The layers that a reader of the disk passes, from the disk down. */
 export function chainOf(disks: Collection<DiskFact>, diskExtId: string): readonly (readonly [string, DiskFact])[] {
   const chain: (readonly [string, DiskFact])[] = []
   for (let extId: string | undefined = diskExtId; extId !== undefined; ) {
@@ -26,7 +26,7 @@ export function chainOf(disks: Collection<DiskFact>, diskExtId: string): readonl
   return chain
 }
 
-/** In all its layers. */
+/** Bytes that a reader of the disk finds, in all its layers. */
 export function contentBytes(disks: Collection<DiskFact>, fact: DiskFact, now: number): number {
   const below = fact.parentExtId === undefined ? [] : chainOf(disks, fact.parentExtId).map(([, layer]) => layer)
   return [fact, ...below].reduceRight((held, layer) => joined(layer.sizeBytes, ownBytes(layer, now), held), 0)
@@ -54,12 +54,14 @@ export function fullCopy(disks: Collection<DiskFact>, fact: DiskFact, containerE
   }
 }
 
+/** The layer that keeps what the disk holds now. */
 export const frozen = (fact: DiskFact, now: number): DiskFact => ({
   ...fact,
   frozenBytes: ownBytes(fact, now),
   frozenAt: now,
 })
 
+/** The disk with an empty layer over `parentExtId`. */
 export const over = (fact: DiskFact, parentExtId: string, now: number): DiskFact => {
   const {
     beforeResize: _size,
@@ -105,13 +107,13 @@ export function merged(upper: DiskFact, lower: DiskFact, now: number): DiskFact 
   }
 }
 
-/** Has, or had before a merge, a layer below or above. A resize makes no layer. */
+/** Whether the disk has a layer below or above it, or had one that was merged into it. A resize makes no layer. */
 export function isLayer({ parentExtId, frozenBytes, ...fact }: DiskFact): boolean {
   const { layerSince, mergedBytes } = fact.beforeResize ?? fact
   return [parentExtId, frozenBytes, layerSince, mergedBytes].some((each) => each !== undefined)
 }
 
-/** Cached until a disk changes. */
+/** The layers among the disks, searched again only after a disk has changed. */
 export function layerIndex(world: SimulatedWorld): (now: number) => ReadonlyMap<string, Layer> {
   const disks = diskFacts(world)
   let layers: readonly (readonly [string, DiskFact])[] | undefined
@@ -150,7 +152,7 @@ export const layerOf = (fact: DiskFact, now: number): Layer => ({
   ownBytes: ownBytes(fact, now),
 })
 
-/** Guests write to the same part of a disk: bytes in both layers count once. */
+/** Bytes of two layers over each other. Guests write to the same part of a disk: what both layers hold counts once. */
 function joined(sizeBytes: number, one: number, other: number): number {
   const full = fullBytes(sizeBytes)
   return full === 0 ? 0 : Math.round(one + other - (Math.min(one, full) / full) * Math.min(other, full))

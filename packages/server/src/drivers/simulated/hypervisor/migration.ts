@@ -11,7 +11,7 @@ const bytesPerSecond = 1.2e9
 const pauseSeconds = 0.3
 const mostRounds = 12
 const reportsPerRound = 10
-/** Per host and direction. */
+/** Out of a host, and into a host. */
 const mostAtOnce = 2
 /** Guests with less memory are slowed down until the copy catches up. */
 const throttledBelowBytes = 64 * 1024 ** 3

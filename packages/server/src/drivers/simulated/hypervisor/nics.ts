@@ -26,7 +26,7 @@ const isSameNetwork = (before: DomainNic, nic: DomainNic): boolean =>
   before.address === nic.address &&
   isDeepStrictEqual(before.vlan, nic.vlan)
 
-/** Connected or not. */
+/** The guest knows the NIC as it is, connected or not. */
 export const isSeen = ({ at }: NicChange, now: number): boolean => now >= at + forgetMillis
 
 /** From the guest's view: for some seconds after a change, as before. Undefined: not seen yet. */

@@ -1,10 +1,10 @@
 import type { SimulatedWorld } from '../world.ts'
 import { type DomainFact, diskFacts, fullFacts, stallFacts } from './facts.ts'
 
-/** After so long a stall the host pauses the guest. */
+/** The host pauses a guest whose storage has not answered for this long. */
 export const stallSeconds = 30
 
-/** While its storage stalls or is full. */
+/** The host pauses a domain while its storage stalls or is full. */
 export function isPaused(world: SimulatedWorld, { state, domain }: Pick<DomainFact, 'domain' | 'state'>): boolean {
   const stalls = stallFacts(world)
   const full = fullFacts(world)

@@ -4,7 +4,7 @@ import { functionFacts, functionView } from '../network-functions.ts'
 import { type Port, subnetAt } from './ports.ts'
 import { dropped, type Ending, type Walk } from './walk.ts'
 
-/** For packets from and to the NIC. */
+/** The function that redirects what the NIC sends and receives. */
 function functionOf({ world }: Walk, { guest, nicExtId, subnetExtId }: Port): string | undefined {
   const nic = guest.domain.nics.find(({ extId }) => extId === nicExtId)
   const functionExtId = nic?.functionChainExtId ?? subnetAt(world, subnetExtId)?.functionChainExtId

@@ -50,7 +50,7 @@ export function crossSubnet(walk: Walk, { subnetExtId, via, isSentHere = false }
   return subnet.vpcExtId === undefined ? { at: 'outside' } : { at: 'router', vpcExtId: subnet.vpcExtId }
 }
 
-/** Sender and receiver, as far as they are on the subnet. */
+/** The NIC that sends the packet, and the one that gets it, as far as they are on the subnet. */
 const portsToRedirect = ({ packet, ports }: Walk, subnetExtId: string, to: Port | undefined): readonly Port[] => [
   ...ports.filter((port) => port.subnetExtId === subnetExtId && port.nicExtId === packet.source.nicExtId),
   ...(to === undefined ? [] : [to]),
@@ -105,7 +105,7 @@ function handTo(walk: Walk, { subnetExtId, via }: OnSubnet, port: Port | undefin
   return stretched(walk, subnetExtId) ?? dropped(`no port of the subnet has the address ${formatAddress(neighbour)}`)
 }
 
-/** @returns undefined without a layer-2 stretch */
+/** @returns undefined when the subnet has no layer-2 stretch */
 function stretched(walk: Walk, subnetExtId: string): Step | undefined {
   const { stretches, paths } = stretchFacts(walk.world)
   const stretch = [...stretches.all().values()].find((each) => each.subnetExtId === subnetExtId)

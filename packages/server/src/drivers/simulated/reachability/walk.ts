@@ -44,7 +44,7 @@ export class Walk {
     this.hops.push({ type, ...(entity && { entity }), decision, sourceAddress, destinationAddress })
   }
 
-  /** Why the guest does not use the network, or does not answer on a port. */
+  /** Why the guest does not use the network, or does not answer on a port; undefined: it does. */
   silence({ guest, nicExtId }: Port, port?: number): string | undefined {
     const reach = this.#reachOf(guest, nicExtId, port)
     if ('fault' in reach) return reach.fault

@@ -93,7 +93,7 @@ export const createImage = defineTask<{ readonly extId: string }>({
 
 interface Update {
   readonly image: ImageEntity
-  /** The image stays where placement policies have put it since. */
+  /** The request changes no location: the image stays where placement policies have put it since. */
   readonly keepsLocations: boolean
 }
 

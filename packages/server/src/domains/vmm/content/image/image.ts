@@ -145,7 +145,7 @@ function sourceFaults({ source, checksum }: Body): ApiError[] {
   return [fault('checksum', 'none: the content of a disk that is in use has no digest beforehand', checksum)]
 }
 
-/** @throws ApiError 404 also when the caller may not refer to the disk's VM */
+/** The disk that a new image copies. @throws ApiError 404 also when the caller may not refer to its VM */
 async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clusterExtId: string | undefined }> {
   const found = await findDisk(ctx.store, diskExtId)
   if (found === undefined || !(await mayRefer(ctx, Vm, found.vm))) throw diskNotFound(diskExtId)

@@ -226,6 +226,7 @@ async function storedOva(store: Reader, extId: string): Promise<OvaEntity> {
 
 const filesOf = ({ extId, clusterLocationExtIds = [] }: OvaEntity): OvaFile[] =>
   clusterLocationExtIds.map((clusterExtId) => ({ ovaExtId: extId, clusterExtId }))
+/** An OVA of a VM has one file, on the cluster of the VM. */
 const onlyFileOf = (ova: OvaEntity): OvaFile => filesOf(ova)[0] as OvaFile
 
 function sourceOf({ source }: OvaEntity): string {

@@ -14,7 +14,7 @@ const item = (fields: Readonly<Record<string, string | number>>): string =>
     .map(([name, value]) => `<r:${name}>${value}</r:${name}>`)
     .join('')}</o:Item>`
 
-/** Other prefixes and units than ours. */
+/** As an export tool with other prefixes and units writes it. */
 const descriptor = (disk = '', more = ''): string => `<?xml version='1.0' encoding='UTF-8'?>
 <o:Envelope xmlns:o="http://schemas.dmtf.org/ovf/envelope/1"
   xmlns:r="http://schemas.dmtf.org/wbem/wscim/1/cim-schema/2/CIM_ResourceAllocationSettingData"

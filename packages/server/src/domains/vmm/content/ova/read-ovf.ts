@@ -6,7 +6,7 @@ import { isTimezone } from '../../vm/rules.ts'
 import { type BusType, ovf, rasd, resourceType, setting, vmw } from './ovf.ts'
 import { plainDisk, plainNic, type VmConfig } from './vm-config.ts'
 
-/** The message says what was expected and found. */
+/** A fault of the archive; the message says what was expected and found. */
 export class OvaFault extends Error {
   override readonly name = 'OvaFault'
 }
@@ -137,7 +137,7 @@ interface DescribedDisk {
   readonly address: { readonly busType: BusType; readonly index: number }
 }
 
-/** Numbered on each bus in their order. */
+/** Disks of the virtual hardware, numbered on each bus in their order. */
 function disksOf(root: XmlElement, items: readonly Item[]): DescribedDisk[] {
   const at = (element: XmlElement, name: string): string | undefined => element.qualified[`${ovf} ${name}`]
   const inSection = (section: string, name: string): readonly XmlElement[] =>

@@ -27,7 +27,7 @@ export function textsOf(packaged: Packaged): readonly TextFile[] {
 
 const quoted = (value: string | number): string => `"${escapeXml(String(value))}"`
 
-/** Omits undefined fields; `Item` needs alphabetical order. */
+/** Undefined fields are left out; `Item` demands the order of the alphabet. */
 const item = (fields: Readonly<Record<string, string | number | undefined>>, extra = ''): string =>
   [
     '      <Item>',

@@ -7,7 +7,7 @@ import type { RecordContext, StepContext } from '../../../context.ts'
 import { requireRoom } from '../../vm/files.ts'
 import { type Copy, copiesOn, firstClusterOf, type VersionEntity } from './version-content.ts'
 
-/** Their ids follow from the version, so that a repeated step makes the same copies. */
+/** Copies that the cluster still needs; their ids follow from the version, so that a repeated step makes the same ones. */
 async function copiesFor(ctx: StepContext, version: VersionEntity, clusterExtId: string): Promise<Copy[]> {
   if (version.clusterLocationExtIds?.includes(clusterExtId) === true) return []
   const container = await defaultContainer(ctx.store, clusterExtId)

@@ -26,7 +26,7 @@ const overrideOf = (secrets: SecretReader, { extId, profileOverride }: VersionEn
   return json === undefined ? undefined : JSON.parse(json)
 }
 
-/** @param copied former version, whose profile holds unless the body has a customisation */
+/** @param copied the version that the new one is made from; its profile holds unless the body has a customisation */
 export async function versionSettings(
   { secrets }: Reading,
   version: VersionBody,

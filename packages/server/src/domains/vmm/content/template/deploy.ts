@@ -48,7 +48,7 @@ interface DeployedVm extends NewVm, OfVersion {
   readonly overrides: OverrideBody
 }
 
-/** Cuts the template's name, not the number. */
+/** The number stays whole where the name of the template has to be cut. */
 export const nameOfVm = (templateName: string, suffix: string): string =>
   `${[...templateName].slice(0, maximumName - suffix.length).join('')}${suffix}`
 

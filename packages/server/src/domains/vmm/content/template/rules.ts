@@ -45,7 +45,7 @@ function overridesFaults(operation: string, body: OverrideBody): ApiError[] {
   return [...twice, ...overrideFaults(body as Overrides)]
 }
 
-/** At most one customises the guests of the version. */
+/** At most one of them says how the guests of the version are customised. */
 function customizationFaults(version: VersionBody): ApiError[] {
   const { overrideVmConfig = {}, guestCustomization, guestCustomizationProfile } = sourceIn(version)
   const given = {

@@ -106,7 +106,7 @@ async function storeUpdate(ctx: RecordContext, { templateExtId, changes, updated
       await ctx.store.touch(TemplateVersion, extId)
 }
 
-/** Also stores the captured version. */
+/** Stores the changes together with a version that its task has captured. */
 export async function storeVersion(ctx: RecordContext, input: NewVersion): Promise<void> {
   const { templateExtId, versionExtId, isActive, changes } = input
   await presentTemplate(ctx.store, templateExtId)

@@ -36,7 +36,7 @@ export async function versionOf(
 export const versionsOf = (store: Reader, templateExtId: string): Promise<VersionEntity[]> =>
   store.findWhere(TemplateVersion, { templateExtId })
 
-/** For reads that may use any location. */
+/** The cluster that is read where any location will do. */
 export const firstClusterOf = ({ clusterLocationExtIds }: VersionEntity): string => clusterLocationExtIds?.[0] as string
 
 export const copiesOn = ({ copies = [] }: VersionEntity, clusterExtId: string): Copy[] =>

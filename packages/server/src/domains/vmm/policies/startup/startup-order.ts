@@ -12,6 +12,7 @@ export interface Condition {
   readonly bootTimeoutSeconds?: number
 }
 
+/** VMs of the dependent category start after VMs of the dependee category. */
 export interface Dependency {
   readonly dependent: string
   readonly dependee: string
@@ -34,7 +35,7 @@ export interface ConditionConflictFound {
 }
 
 export interface StartupOrder {
-  /** By dependent category, then by dependee. */
+  /** Dependencies that hold, by dependent category, then by dependee. */
   readonly dependenciesOf: ReadonlyMap<string, ReadonlyMap<string, Dependency>>
   /** By the policy of the omitted dependency; policies without a conflict are absent. */
   readonly dependencyConflicts: ReadonlyMap<string, Conflicts<DependencyConflictFound>>
@@ -48,6 +49,7 @@ export interface Conflicts<T> {
 }
 
 interface Held extends Dependency {
+  /** The number of dependencies that held before it. */
   readonly sequence: number
 }
 
@@ -122,7 +124,7 @@ function computed(policies: readonly Policy[]): StartupOrder {
   return { dependenciesOf, dependencyConflicts, conditionConflicts }
 }
 
-/** Grouped by dependee. */
+/** The dependencies that a policy wants, grouped by dependee. */
 function* edgesOf(policy: Policy): Generator<Dependency> {
   const policyExtId = policy.extId
   const groups = policy.groups.map(({ categories }) => idsOf(categories))
@@ -131,7 +133,7 @@ function* edgesOf(policy: Policy): Generator<Dependency> {
       for (const dependent of groups[index + 1] ?? []) yield { dependent, dependee, condition, policyExtId }
 }
 
-/** Over all starts. */
+/** At most so many categories are remembered, over all starts. */
 const maximumRemembered = 500_000
 
 /** Whether a dependency on `dependee` closes a cycle. Dependencies are only added, so findings stay true. */

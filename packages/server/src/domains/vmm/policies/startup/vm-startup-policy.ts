@@ -73,7 +73,7 @@ function only<T extends { readonly extId: string }>(
   return conflict
 }
 
-/** VMs that the caller may see. */
+/** The VMs with the category that the caller may see. */
 async function listVms(
   ctx: ReadContext,
   category: string,

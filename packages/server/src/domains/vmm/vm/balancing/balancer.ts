@@ -23,9 +23,9 @@ interface Move {
   readonly hostExtId: string
 }
 
-/** Share of a host's CPUs. */
+/** Share of the CPUs of a host that may be in use. */
 const mostCpu = 0.85
-/** As a share of the memory for VMs. */
+/** Difference between the fullest and the emptiest host, as a share of the memory for VMs. */
 const mostSpread = 0.15
 const movesInRound = 2
 /** The largest VMs of a host are tried. */
@@ -80,7 +80,7 @@ async function awayFromBusyCpus(
     const row = rows.get(host.extId)
     const own = held.filter(({ hostExtId }) => hostExtId === host.extId)
     const vcpus = own.reduce((sum, each) => sum + each.vcpus, 0)
-    // The VM could not use so much.
+    // Its VMs could not use so much, whatever they do.
     if (row === undefined || vcpus * shareOfVcpu(row) < mostCpu / 2) continue
     const vms = await ctx.store.getMany(
       Vm,
@@ -104,7 +104,7 @@ async function awayFromBusyCpus(
   return undefined
 }
 
-/** Evens out the memory of the hosts. */
+/** The move after which the memory of the hosts is filled most evenly. */
 async function towardsEvenMemory(
   ctx: ScheduleContext,
   hosts: readonly HostCandidate[],
@@ -128,7 +128,7 @@ async function towardsEvenMemory(
   })
 }
 
-/** @param gainOf improvement; 0 or less: none */
+/** @param gainOf how much better it is then; not above 0: not at all */
 async function bestMove(
   ctx: ScheduleContext,
   hosts: readonly HostCandidate[],

@@ -1,4 +1,4 @@
-/** CPU usage of hosts in the last minutes, by VM. Source: behaviour vmm.md 3.2 (balancer), 3.8. */
+/** How busy the CPUs of hosts were in the last minutes, and with which VMs. Source: behaviour vmm.md 3.2 (balancer), 3.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Clock } from '../../../../core/time/clock.ts'
@@ -15,7 +15,7 @@ interface Looking {
 }
 
 export interface CpuLoad {
-  /** Minimum of the host's busy share, 0 to 1. */
+  /** The lowest share of the host's CPUs that was in use, 0 to 1. */
   readonly least: number
   /** Mean shares of the host's CPUs, by VM. */
   readonly ofVms: ReadonlyMap<string, number>

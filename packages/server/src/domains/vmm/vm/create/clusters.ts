@@ -10,6 +10,7 @@ import type { Planning } from './planning.ts'
 
 type ClusterEntity = EntityOf<typeof Cluster>
 
+/** The body names an entity that only these clusters have. */
 export interface Constraint {
   readonly path: string
   readonly what: string

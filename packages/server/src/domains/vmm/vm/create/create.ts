@@ -67,7 +67,7 @@ import type { Planning } from './planning.ts'
 /** A VM like another one, or with file contents that no body can name. */
 export interface Derived {
   readonly contents: Contents
-  /** Index of the boot NIC, whose MAC address is not leased yet. */
+  /** Index of the NIC that is the boot device; its MAC address is not known before it is leased. */
   readonly bootNic?: number | undefined
   /** Added to the row. */
   readonly internal?: Partial<VmEntity>
@@ -137,12 +137,12 @@ function bootedFrom({ bootConfig }: VmEntity, nic: EthernetNic | undefined): Pic
   return { bootConfig: { ...bootConfig, bootDevice } as VmEntity['bootConfig'] }
 }
 
-/** By new file: its content, instead of the named source. */
+/** By id of a new file: the content that it copies, instead of the source that it names. */
 export type Copies = Readonly<Record<string, DiskSource>>
 
 export interface NewVm extends OfVm {
   readonly copies?: Copies
-  /** Skips the steps that check sources, copy images and create disks. */
+  /** The VM has no files: the steps that check sources, copy images and create disks are skipped. */
   readonly isDiskless?: boolean
 }
 
@@ -247,7 +247,7 @@ const makingSteps: readonly Step<NewVm>[] = [
   },
 ]
 
-/** A stored task refers to `name` after a restart: never rename. */
+/** The task that makes a planned VM. A stored task refers to `name` after a restart: never rename. */
 export const makingVm = <I extends NewVm>(
   name: string,
   { check, plan, cancelableUntil, creation = creatingDisks, stored, undone }: MakingOptions<I> = {},

@@ -26,25 +26,25 @@ import { slotWishes } from './plan-disks.ts'
 type Address = { readonly busType?: string; readonly index?: number }
 
 export interface Blueprint {
-  /** Ids of parts are not used; disks that represent a volume group are omitted. */
+  /** Configuration, disks, drives and NICs; the ids of its parts are not used. Disks that represent a volume group are left out. */
   readonly spec: VmEntity
-  /** By file of `spec`. */
+  /** The content of a file of `spec`. */
   readonly contentOf: (fileExtId: string) => ResolvedSource
   /** Data source of the disk that copies a file of `spec`; undefined: none is shown. */
   readonly shownAs: (fileExtId: string) => SourceReference | undefined
 }
 
-/** A list, as `nics`, replaces the whole list. */
+/** Fields that the new VM has; a list, as `nics`, replaces the whole list. */
 export type Overrides = Partial<VmBody>
 
-/** Not part of the configuration. */
+/** Fields of a VM that say who it is or where it runs, not how it is configured. */
 const identity = new Set<string>(['biosUuid', 'guestCustomization', 'host', 'ownershipInfo', 'source'])
 
 const configuration = Object.entries(Vm.schema.fields as Readonly<Record<string, AnySchema>>)
   .filter(([name, field]) => field.readOnly !== true && !identity.has(name))
   .map(([name]) => name)
 
-/** @throws ApiError as `derive`; 404; 409; 422 */
+/** Plans the VM and starts the task that makes it. @throws ApiError as `derive`; 404; 409; 422 */
 export const deriveVm = <I extends NewVm>(
   ctx: WriteContext,
   blueprint: Blueprint,
@@ -93,7 +93,7 @@ function derivedBody({ spec, shownAs }: Blueprint, overrides: Overrides): VmBody
 const fileDisksOf = ({ disks = [] }: VmEntity): DiskEntity[] => disks.filter((disk) => fileOf(disk) !== undefined)
 const fileIdOf = (disk: DiskEntity | undefined): string => disk?.extId as string
 
-/** NICs get new MAC addresses, and new addresses where they have some. */
+/** The body of a VM with the configuration of `spec`. Its NICs get new MAC addresses, and new addresses where they have some. */
 export function bodyLike({ spec, shownAs }: Pick<Blueprint, 'spec' | 'shownAs'>): VmBody {
   const plain = Object.fromEntries(configuration.map((name) => [name, spec[name as keyof VmEntity]]))
   const present = Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)) as VmBody

@@ -166,7 +166,7 @@ async function pointWith(store: Reader, layerExtId: string): Promise<Point | und
   return (await store.find(VmRecoveryPoint, { filter, limit: 1 }))[0]
 }
 
-/** @param file as it was when the layer was taken */
+/** @param file the file that the layer was taken of, as it was then */
 export const layerSource = (point: Point, layerExtId: string, file: FileBacking | undefined): ResolvedSource => ({
   source: { kind: 'disk', extId: layerExtId },
   sizeBytes: file?.diskSizeBytes ?? 0,

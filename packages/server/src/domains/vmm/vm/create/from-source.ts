@@ -98,7 +98,7 @@ async function requireSource<R extends typeof Vm | typeof VmRecoveryPoint>(
 type Tools = NonNullable<VmBody['guestTools']>
 const enabled = (tools: Tools): Tools => ({ ...tools, isEnabled: tools.isEnabled ?? true })
 
-/** Other disks do not have the installed tools. */
+/** The tools are installed on the disks: other disks do not have them. */
 function toolsOver(spec: VmEntity, { disks, guestTools }: Overrides): Overrides {
   const copied = disks === undefined ? spec.guestTools : undefined
   return copied === undefined && guestTools === undefined

@@ -33,7 +33,7 @@ export function slotWishes(config: VmBody): SlotWish[] {
   ]
 }
 
-/** By path of `backingInfo`: content that replaces the named data source. */
+/** By path of `backingInfo` in the body: content that takes the place of the data source which the body names. */
 export type Contents = ReadonlyMap<string, ResolvedSource>
 
 export interface GivenFile {
@@ -51,7 +51,7 @@ export const filesGiven = (body: VmBody): GivenFile[] => [
 const givenFile = (path: string, backing: FileBacking | undefined): GivenFile[] =>
   backing === undefined ? [] : [{ path, backing }]
 
-/** @throws ApiError 404 for all missing sources together */
+/** The files with their sources. @throws ApiError 404 for all missing sources together */
 export async function withSources(
   ctx: Planning,
   given: readonly GivenFile[],
@@ -129,7 +129,7 @@ export function placed(file: FilePart, defaultExtId: string, clusterExtId: strin
   }
 }
 
-/** Disks that represent a volume group are in `groups`. */
+/** Disks and CD-ROM drives to store; disks that represent a volume group are returned in `groups`. */
 export function partsOf(
   body: VmBody,
   files: readonly FilePart[],

@@ -42,7 +42,7 @@ export const maximumVms = limit('vmsOfCluster', 5000)
 export interface PlannedVm {
   readonly vm: VmEntity
   readonly groups: readonly { readonly volumeGroupExtId: string; readonly index: number }[]
-  /** For files of `contents`. */
+  /** By id of a new file: the content that it copies, for files of `contents`. */
   readonly copies: Readonly<Record<string, DiskSource>>
 }
 

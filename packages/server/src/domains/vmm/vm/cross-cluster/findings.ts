@@ -57,7 +57,7 @@ export interface Target {
   readonly hostExtId?: string
   readonly apcConfig?: VmEntity['apcConfig']
   readonly nics: readonly EthernetNic[]
-  /** By file. */
+  /** By id of a file: its container there. */
   readonly containers: Readonly<Record<string, string>>
 }
 
@@ -92,7 +92,7 @@ export async function findingsOf(ctx: Asking, vm: VmEntity, { body }: Request): 
   }
 }
 
-/** Independent of the target. */
+/** These problems do not depend on the target. */
 async function boundBy({ store }: Asking, vm: VmEntity, { isLiveMigration, overrides }: Body): Promise<ApiError[]> {
   const problems: ApiError[] = []
   const refuse = (why: string): void => {
@@ -200,7 +200,7 @@ interface Containers {
   readonly warnings: readonly string[]
 }
 
-/** From the mapping, else the default one of the target. */
+/** The container that the mapping names, else the default one of the target. */
 async function containersFor(ctx: Asking, vm: VmEntity, { from, to }: Clusters, mapping: Mapping): Promise<Containers> {
   const problems: ApiError[] = []
   const mapped = new Map<string, string>()

@@ -1,4 +1,4 @@
-/** Copies of a failed migration, or former files, on a cluster that did not answer. Source: behaviour vmm.md 1.1. */
+/** Files that a migration left on a silent cluster: copies of a failed one, or the former files. Source: behaviour vmm.md 1.1. */
 
 import { resource, uuid } from '@hyperplane/contract'
 import type { Transaction } from '../../../../store/store.ts'

@@ -185,7 +185,7 @@ async function copyAll(ctx: StepContext): Promise<void> {
   }
 }
 
-/** A cancel ends the migration until the VM switches over. */
+/** A request to cancel the task ends the migration until the VM switches over. */
 async function reached(ctx: StepContext, percentage: number): Promise<void> {
   throwIfCanceled(ctx)
   await ctx.progress(Math.floor(percentage))

@@ -156,7 +156,7 @@ async function subnetOn(
   return same
 }
 
-/** The address stays if it is free in the other subnet. */
+/** The guest goes on using its address if the other subnet has the same one free. */
 async function kept(
   store: Reader,
   moved: EthernetNic,

@@ -31,7 +31,7 @@ export function withoutIso(vm: VmEntity): Partial<VmEntity> {
   return { cdRoms, hasCustomizationIso: undefined, addedDriveExtId: undefined } as Partial<VmEntity>
 }
 
-/** A start creates the file again if the customisation is still pending. */
+/** Deletes the file of the ISO; a start creates it again if the customisation is still pending. */
 export async function deleteIso(ctx: { readonly drivers: Drivers }, vm: VmEntity | undefined): Promise<void> {
   const iso = vm === undefined ? undefined : isoOf(vm)
   if (iso !== undefined) await ctx.drivers.hypervisor.deleteDisk(iso.diskExtId as string)

@@ -31,6 +31,7 @@ const isoBytes = 256 * 1024 ** 2
 
 interface WithIso extends OfVm {
   readonly fileExtId: string
+  /** Id of the drive that is added if none is empty. */
   readonly driveExtId: string
   readonly containerExtId: string
 }
@@ -55,7 +56,7 @@ const ownIso = (vm: VmEntity, { fileExtId }: WithIso): FileBacking | undefined =
   return iso?.diskExtId === fileExtId ? iso : undefined
 }
 
-/** A step for the row comes first, so that a crash leaves no file without a drive. */
+/** Puts the ISO into a drive. A step for the row comes first, so that a crash leaves no file without a drive. */
 const insertSteps = <I extends WithIso>(
   check: (ctx: RecordContext, vm: VmEntity, input: I) => Promise<void>,
   canAddDrive: boolean,

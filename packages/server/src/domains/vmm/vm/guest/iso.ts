@@ -11,7 +11,7 @@ const maximumDrives = 10
 export const isoIn = (vm: VmEntity, type: IsoType): FileBacking | undefined =>
   vm.cdRoms?.find(({ isoType }) => isoType === type)?.backingInfo
 
-/** In the first empty drive; undefined: none is empty. */
+/** The drives with the ISO in the first empty one; undefined: none is empty. */
 export function insertedIso(vm: VmEntity, isoType: IsoType, backingInfo: FileBacking): Drives | undefined {
   const drives = vm.cdRoms ?? []
   const empty = drives.findIndex((drive) => drive.backingInfo === undefined)
@@ -37,7 +37,7 @@ function freeSlot(vm: VmEntity): Slot {
   })
 }
 
-/** Also removes the drive `addedExtId`. */
+/** The drives without the ISO, and without the drive `addedExtId` that was added for it. */
 export function ejectedIso(vm: VmEntity, type: IsoType, addedExtId: string | undefined): Drives {
   const drives = (vm.cdRoms ?? []).flatMap((drive): CdRomEntity[] => {
     if (drive.isoType !== type) return [drive]

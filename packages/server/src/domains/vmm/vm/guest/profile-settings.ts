@@ -147,7 +147,7 @@ function computerNameOf(settings: Parameters, change: Changes, vm: NewGuest, fau
   return name
 }
 
-/** Profile and override match by position. */
+/** Settings of the profile and of the override belong together by their position. */
 function nicsOf(settings: Parameters, change: Changes, nics: number, faults: ApiError[]) {
   const inherited = settings.networkSettings?.nicConfigList ?? []
   const given = change.networkSettings?.nicConfigList ?? []
@@ -187,7 +187,7 @@ function membershipOf(settings: Parameters, change: Changes, faults: ApiError[])
   return { domain: domain['domainName'], domainUser: domain['username'], domainPassword: domain['password'] }
 }
 
-/** Parts of lists have their index in the name. */
+/** One pair for each value; parts of lists have their index in the name. */
 function pairsOf(value: unknown, name = ''): { name: string; value: string }[] {
   if (value === undefined) return []
   if (typeof value !== 'object' || value === null) return [{ name, value: String(value) }]

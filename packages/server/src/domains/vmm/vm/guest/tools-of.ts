@@ -1,4 +1,4 @@
-/** From the VM's row and its guest. Source: behaviour vmm.md 1.5. */
+/** The guest tools of a VM, as its row and its guest tell. Source: behaviour vmm.md 1.5. */
 import type { Drivers } from '../../../../drivers/drivers.ts'
 import type { GuestView } from '../../../../drivers/hypervisor.ts'
 import type { VmEntity } from '../../../virtual-machines/entity.ts'

@@ -54,7 +54,7 @@ async function strandedVms({ drivers: { hardware }, store }: ScheduleContext): P
   return [...found.values()]
 }
 
-/** Their host is up again. */
+/** VMs that wait for their start on a host that is up again. */
 async function heldVms({ drivers, store }: ScheduleContext): Promise<readonly VmEntity[]> {
   const states = await drivers.hypervisor.unaskedStates()
   const held = [...states].filter(([, { state }]) => state === 'HELD').map(([extId]) => extId)

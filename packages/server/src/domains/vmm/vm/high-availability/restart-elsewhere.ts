@@ -84,7 +84,7 @@ export const restartVm = defineTask<Restart>({
   ],
 })
 
-/** If the start fails on the chosen host, the scheduler chooses the next one. */
+/** Starts the VM on the chosen host; if the start fails there, the scheduler chooses the next host. */
 async function startSomewhere(ctx: StepContext, vm: VmEntity, input: Restart): Promise<Choice> {
   const tried = new Map<string, string>()
   // Ask the scheduler again: after a crash, the reservation may be on another host than `input.choice`.

@@ -12,7 +12,7 @@ import { hasTools } from '../../policies/startup/guest-tools.ts'
 import { type Condition, type StartupOrder, startupOrderOf } from '../../policies/startup/startup-order.ts'
 import { bindingsOf } from './bindings.ts'
 
-/** @param candidates in the order of starts without policies */
+/** @param candidates in the order in which they start where no policy orders them */
 export async function startableNow(
   ctx: ScheduleContext,
   candidates: readonly VmEntity[],
@@ -77,7 +77,7 @@ async function awaitedBy(
 
 type Dependees = ReadonlyMap<string, readonly Condition[]>
 
-/** With conditions; also over groups without VMs. */
+/** Every category on which a category depends, also over groups without VMs, with its conditions. */
 function dependeeFinder({ dependenciesOf }: StartupOrder): (category: string) => Dependees {
   const cache = new Map<string, Dependees>()
   return (category) => {
@@ -99,6 +99,7 @@ function dependeeFinder({ dependenciesOf }: StartupOrder): (category: string) =>
   }
 }
 
+/** Whether VMs that depend on this one may start. */
 function readiness(ctx: ScheduleContext): (vm: VmEntity, condition: Condition) => Promise<boolean> {
   const now = ctx.clock.now()
   const guests = new Map<string, GuestView | undefined>()

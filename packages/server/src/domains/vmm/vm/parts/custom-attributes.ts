@@ -10,6 +10,7 @@ import { admitVm, affectedVm, endUnchanged, type OfVm, requireVm, taskOf } from 
 import { attributeFaults, maximumCustomAttributes } from '../rules.ts'
 
 interface Change extends OfVm {
+  /** Absent: the attributes of the VM. */
   readonly diskExtId?: string
   readonly attributes: readonly string[]
 }

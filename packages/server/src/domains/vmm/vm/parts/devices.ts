@@ -129,7 +129,7 @@ export async function described(
 
 type DeviceParts = Pick<VmEntity, 'gpus' | 'pcieDevices'>
 
-/** Claims the device before the domain gets the part. */
+/** A task that claims the device of the new part before it gives the domain the part. */
 const claiming =
   <B>(partsOf: (change: PartChange<B>) => DeviceParts) =>
   (task: PartTask<B>): PartTask<B> => {
@@ -152,7 +152,7 @@ const claiming =
     }
   }
 
-/** Frees the device once the domain no longer has it. */
+/** A task that frees the device of the part once the domain no longer has it. */
 const freeing = <B>(task: PartTask<B>): PartTask<B> => {
   const [define, store] = task.steps as [Step<PartChange<B>>, Step<PartChange<B>>]
   return {
@@ -175,7 +175,7 @@ interface DeviceKind<F extends keyof DeviceParts> extends Pick<PartKind<F>, 'fie
   readonly path: string
 }
 
-/** @param partOf the part that a body describes */
+/** Operations on parts that are devices of a host. @param partOf the part that a body describes */
 export function deviceOperations<F extends keyof DeviceParts, B>(
   { path, ...kind }: DeviceKind<F>,
   partOf: (body: B) => object,

@@ -30,7 +30,7 @@ interface Move {
 }
 
 interface Migration extends OfVm {
-  /** For all disks at the run of the task. */
+  /** Container for all disks that the VM has when the task runs. */
   readonly allTo?: string
   readonly moves?: readonly Move[]
   /** The caller may not use them: reported like unknown ones. */

@@ -206,7 +206,7 @@ const stored = (disk: DiskBody, file: FileBacking, diskAddress: DiskEntity['disk
   ...(disk.customAttributes === undefined ? {} : { customAttributes: disk.customAttributes }),
 })
 
-/** Equal and absent fields stay. */
+/** Fields that are equal or absent stay as they are. */
 function changeFaults({ disk, file }: Plan, before: DiskEntity, current: FileBacking): ApiError[] {
   const faults: ApiError[] = []
   const { diskSizeBytes, storageContainer } = disk.backingInfo as FileBacking
@@ -251,7 +251,7 @@ function hasSameSource(one: FileBacking | undefined, other: FileBacking | undefi
   return plain(one) === plain(other)
 }
 
-/** Bytes at a change of size or content; undefined: neither changes. */
+/** Bytes that the disk holds when its size or content changes; undefined: neither changes. */
 async function writtenNow(ctx: RecordContext, input: PartChange<Plan>): Promise<number | undefined> {
   const vm = await requireVm(ctx.store, input.vmExtId)
   const disk = vm.disks?.find(({ extId }) => extId === input.partExtId)

@@ -35,7 +35,7 @@ interface OfGroupDisk extends OfVm {
 
 type GroupRight = 'attachVm' | 'detachVm'
 
-/** Such a disk is an attachment: the caller needs the permission for attachments as well. */
+/** A disk that represents a volume group is an attachment: the caller needs the permission for attachments as well. */
 export async function requireMayAttach(
   ctx: Planning,
   volumeGroupExtId: string,

@@ -38,7 +38,7 @@ export async function requireRequestedFree(store: Reader, nic: EthernetNic): Pro
   }
 }
 
-/** `plug` may take a time of its own. */
+/** Names of the steps; `plug` may take a time of its own. */
 export interface Readdressing {
   readonly reserve: { readonly name: string; readonly progress: number }
   readonly plug: Pick<Step<never>, 'name' | 'seconds'>
@@ -88,7 +88,7 @@ export const readdressing =
     }
   }
 
-/** The addresses of the stored NIC are released last. */
+/** Leases the addresses that the planned NIC requests; the addresses of the stored one are released last. */
 export async function reserveAddresses(ctx: RecordContext, nic: EthernetNic): Promise<void> {
   const named = new Set(requestedAddresses(nic).map(({ address }) => formatAddress(address)))
   const subnetExtId = nic.networkInfo.subnet?.extId
@@ -101,6 +101,7 @@ export async function reserveAddresses(ctx: RecordContext, nic: EthernetNic): Pr
   await takeFreeAddress(ctx, nic)
 }
 
+/** The subnet counts the NIC from the reservation on. */
 async function countOnSubnet(ctx: RecordContext, nic: EthernetNic): Promise<void> {
   const subnetExtId = nic.networkInfo.subnet?.extId
   if ((await ctx.store.get(MacLease, nic.extId))?.subnetExtId === subnetExtId) return
@@ -108,7 +109,7 @@ async function countOnSubnet(ctx: RecordContext, nic: EthernetNic): Promise<void
   await ctx.store.observe(MacLease, nic.extId, { subnetExtId })
 }
 
-/** Leases equal the shown addresses afterwards. */
+/** Makes the leases those of the addresses that the stored NIC shows. */
 export async function keepShownAddresses(ctx: RecordContext, { vmExtId, partExtId }: OfNic): Promise<void> {
   const { leaving, nic } = await staleLeases(ctx.store, { vmExtId, partExtId })
   await release(ctx.store, leaving)

@@ -97,7 +97,7 @@ export const pairsAreEqual: Invariant = {
 export const ethernetNicsOf = ({ nics = [] }: Pick<VmEntity, 'nics'>): readonly EthernetNic[] =>
   nics as readonly EthernetNic[]
 
-/** With all defaults; the newer pair of fields has priority over the older one. */
+/** The NIC that a body requests, with all defaults; the newer pair of fields has priority over the older one. */
 export function readNic(body: NicBody, newId: () => string): EthernetNic {
   const backing: Backing = {
     isConnected: true,
@@ -132,7 +132,7 @@ export function readNic(body: NicBody, newId: () => string): EthernetNic {
 
 export const canonicalMac = (text: string): string => text.toLowerCase().replaceAll('-', ':')
 
-/** @param at path of the NIC in the body: `nics[0]/`, or nothing */
+/** Faults of a NIC as a body requests it. @param at path of the NIC in the body: `nics[0]/`, or nothing */
 export const nicBodyFaults = (body: NicBody, at: string, vcpus?: number): ApiError[] => [
   ...pairFaults(body, at),
   ...nicFaults(
@@ -202,7 +202,7 @@ export async function missingReferenceOf(store: Reader, nic: NicEntity): Promise
   return undefined
 }
 
-/** The given one, or a generated one. @throws ApiError 409 in use; 422 the subnet is full */
+/** Leases the given MAC address to the NIC, or a generated one. @throws ApiError 409 in use; 422 the subnet is full */
 export async function takeMac(
   ctx: { store: Transaction; ids: Ids; services: Services },
   vmExtId: string,
@@ -257,7 +257,7 @@ interface RequestedAddress {
   readonly attributePath: string
 }
 
-/** `at` as in `nicFaults`. */
+/** Addresses that the NIC's body names. `at` as in `nicFaults`. */
 export function requestedAddresses({ networkInfo }: EthernetNic, at = ''): readonly RequestedAddress[] {
   const { ipAddress, secondaryIpAddressList = [] } = networkInfo.ipv4Config ?? {}
   const path = `${at}nicNetworkInfo/ipv4Config`
@@ -274,7 +274,7 @@ export function requestedAddresses({ networkInfo }: EthernetNic, at = ''): reado
   ]
 }
 
-/** The NIC may hold some of them already. @throws ApiError 409 */
+/** Leases the addresses that the request names; the NIC may hold some of them already. @throws ApiError 409 */
 export async function leaseRequestedAddresses(ctx: LeasingContext, nic: EthernetNic, at = ''): Promise<void> {
   const subnet = await subnetOf(ctx.store, nic)
   if (subnet === undefined) return
@@ -308,7 +308,7 @@ export async function takeFreeAddress(ctx: LeasingContext, nic: EthernetNic): Pr
 const stayingLeases = async (store: Reader, nicExtId: string): Promise<readonly Lease[]> =>
   (await leasesOf(store, nicExtId)).filter(({ isLeaving }) => isLeaving !== true)
 
-/** With present addresses instead of requested ones. */
+/** The NIC with the addresses that it holds, in place of those that its body names. */
 export async function withHeld(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
   const { ipv4Config: requestedConfig, ...network } = nic.networkInfo
   const leases = await stayingLeases(store, nic.extId)
@@ -342,7 +342,7 @@ export async function subnetOf(store: Reader, nic: EthernetNic): Promise<SubnetE
   return extId === undefined ? undefined : store.get(Subnet, extId)
 }
 
-/** Error codes of networking become those of vmm. */
+/** Leases fail with error codes of networking; this replaces them by the codes of vmm. */
 export async function asVmm<T>(subnet: SubnetEntity, address: string, take: () => Promise<T>): Promise<T> {
   try {
     return await take()

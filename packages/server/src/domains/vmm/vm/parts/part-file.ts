@@ -64,7 +64,7 @@ export async function endWithoutFile<B extends WithFile>(ctx: RecordContext, inp
   await endUnchanged(ctx, input)
 }
 
-/** Also checks the image policies and the space. */
+/** Checks the image policies and the space, and copies the image to the cluster. */
 export const reserveStep = (name: string, progress: number): Step<FileChange> => ({
   name,
   progress,
@@ -113,7 +113,7 @@ export function stepsOfPart<B>({ steps }: PartTask<B>): {
   return { define, store }
 }
 
-/** Among disks, CD-ROM drives and attached volume groups. @throws ApiError 409 */
+/** The wished slot, or the lowest free one, among disks, CD-ROM drives and attached volume groups. @throws ApiError 409 */
 export async function freeSlot(store: Reader, vm: VmEntity, wish: SlotWish): Promise<Slot> {
   const groups = (await claimsOn(store, 'Vm', vm.extId)).map(
     ({ scsiIndex }): Slot => ({ busType: 'SCSI', index: scsiIndex as number }),

@@ -27,7 +27,7 @@ type OfOneVm = ReadContext<unknown, 'vmExtId'>
 
 type View = (ctx: ReadContext, vms: readonly VmEntity[]) => Promise<readonly VmEntity[]>
 
-/** Without `view`, the stored list is shown. */
+/** List and single read of the parts in one list. Without `view`, the stored list is shown. */
 export function readsOf<F extends PartField>(resource: AnyResource, field: F, view: View = async (_, vms) => vms) {
   const partsOf = async (ctx: OfOneVm): Promise<readonly Part<F>[]> => {
     const [vm] = await view(ctx, [parentOf(ctx, 'vmExtId', Vm)])
@@ -45,7 +45,7 @@ export interface PartKind<F extends PartField> {
   readonly resource: AnyResource
   readonly field: F
   readonly maximum: number
-  /** In words; no two parts may have the same. `path`: the field of a body that names one. */
+  /** Addresses that the parts of a VM occupy, in words; no two may be equal. `path`: the field of a body that names one. */
   readonly addresses: { readonly path: string; readonly of: (vm: VmEntity) => readonly string[] }
   /** Changes that need a VM that is OFF, by field. Undefined: the part does not exist before or after. */
   readonly coldFields: (before: Part<F> | undefined, after: Part<F> | undefined) => readonly string[]
@@ -68,7 +68,7 @@ export interface Planning<F extends PartField, B> extends Deciding {
   readonly rest: VmEntity
 }
 
-/** Without its id; undefined: the part is removed. */
+/** The part after the change, without its id; undefined: it is removed. */
 type Next<F extends PartField, B> = (planning: Planning<F, B>) => Promise<Omit<Part<F>, 'extId'> | undefined>
 
 export type PartTask<B> = TaskDefinition<PartChange<B>>

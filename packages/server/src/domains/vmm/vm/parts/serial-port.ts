@@ -18,7 +18,7 @@ const serialPorts: PartKind<'serialPorts'> = {
   coldFields: (before, after) => (before?.index === after?.index ? [] : ['index']),
 }
 
-/** Default index: the lowest free one. */
+/** Without an index, the port takes the lowest one that none of the others has. */
 const placed = ({ index, isConnected = false }: Port, others: readonly Port[] = []): Port => ({
   index: index ?? indexes.find((free) => others.every((port) => port.index !== free)),
   isConnected,

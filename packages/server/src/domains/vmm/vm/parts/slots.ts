@@ -40,7 +40,7 @@ export const wishOf = (
   ...(address?.busType === undefined || address.index === undefined ? {} : { index: address.index }),
 })
 
-/** Requested indexes first, then the lowest free ones. In the order of `wishes`. */
+/** Assigns the requested indexes first, then the lowest free ones. `slots` are in the order of `wishes`. */
 export function assignSlots(
   wishes: readonly SlotWish[],
   taken: readonly Slot[],

@@ -26,7 +26,7 @@ export async function setPower(
   await notePower(ctx.store, ctx.ids, stored, change, now)
 }
 
-/** Without an operation: the tag of the VM stays. */
+/** The guest rebooted without an operation on its power: the tag of the VM stays. */
 export async function noteRestart(ctx: Recording, vmExtId: string): Promise<void> {
   const vm = await ctx.store.get(Vm, vmExtId)
   if (vm !== undefined) await notePower(ctx.store, ctx.ids, vm, 'RESET', ctx.clock.iso())

@@ -43,7 +43,7 @@ export const reset = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> => star
 export const powerCycle = (ctx: WriteContext<VmEntity>): Promise<TaskStarted> =>
   startPower(ctx, 'PowerCycleVm', 'power-cycle', offAndOn)
 
-/** Only a migration that has not switched over yet. */
+/** A migration that has not switched over yet gives way to a power-off. */
 async function cancelMigration(ctx: WriteContext<VmEntity>): Promise<void> {
   const { migrationTaskExtId } = ctx.target
   const task = migrationTaskExtId === undefined ? undefined : await ctx.store.get(Task, migrationTaskExtId)

@@ -43,7 +43,7 @@ export async function requirePoint(store: Reader, extId: string, attribute = 'ex
   return rowWithId(store, VmRecoveryPoint, extId, attribute)
 }
 
-/** With the files whose layers they are. */
+/** The layers of the recovery point, with the files that they were taken of. */
 export const snapshotsOf = ({ diskRecoveryPoints = [], driveRecoveryPoints = [] }: Point): DiskSnapshot[] =>
   [...diskRecoveryPoints, ...driveRecoveryPoints].map(({ diskExtId, diskRecoveryPointExtId }) => ({
     diskExtId: diskExtId as string,

@@ -20,7 +20,7 @@ export interface Making {
   readonly pointExtId: string
 }
 
-/** A native or external VM. */
+/** The native or external VM that a recovery point is made of. */
 interface Machine {
   readonly extId: string
   readonly name: string
@@ -46,7 +46,7 @@ export async function requireRoomForPoint(
     throw new ApiError('VMM_LIMIT_EXCEEDED', { limit: `recovery points of VM ${vm.name}`, maximum, found })
 }
 
-/** The recovery point becomes visible when the task has succeeded. */
+/** Stores the pending row; the recovery point becomes visible when the task has succeeded. */
 export async function startMaking(
   ctx: WriteContext,
   body: NewPoint,

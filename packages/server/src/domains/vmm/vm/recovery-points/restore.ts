@@ -90,7 +90,7 @@ export async function restorePoint(ctx: WriteContext<Point>, body: Body): Promis
   )
 }
 
-/** Faults of a NIC name its override. @param indexes of the overrides, by NIC; -1: none */
+/** Faults of a NIC of the new VM name the override that it follows. @param indexes of the overrides, by NIC; -1: none */
 async function atOverrides<T>(indexes: readonly number[], work: () => Promise<T>): Promise<T> {
   const inBody = (text: string): string =>
     text.replace(/\bnics\[(\d+)\]/g, (path, index) => {
@@ -135,7 +135,7 @@ function nicSpecFaults({ nicOverrideList = [], nicRemoveList = [] }: NicSpec, ni
   return [...misnamed, ...placed]
 }
 
-/** New MAC addresses and addresses, unless an override names them. */
+/** The captured NICs with new MAC addresses and addresses, except where an override names them. */
 function nicsWith({ nicOverrideList = [], nicRemoveList = [] }: NicSpec, nics: readonly NicEntity[]): NicEntity[] {
   const overrides = new Map(nicOverrideList.map((override) => [override.nicExtId, override]))
   return nics
@@ -168,7 +168,7 @@ function toolsAddressesOf(
   })
 }
 
-/** `kept`: subnets and NIC profiles exist. */
+/** `kept`: the NICs whose subnets and NIC profiles exist. */
 export async function presentNics(
   store: Reader,
   nics: readonly NicEntity[],

@@ -25,7 +25,7 @@ function leasedBy(nic: NicEntity): string {
   return canonicalJson([macAddress ?? null, subnet?.extId ?? null, ipv4Config ?? null, profileExtId ?? null])
 }
 
-/** Except NICs that hold the same as the captured ones, which are returned. */
+/** Releases what the NICs hold, except those that hold the same as the captured ones. @returns those */
 export async function releaseChanged(
   store: Transaction,
   nics: readonly NicEntity[],

@@ -34,12 +34,12 @@ interface Revert extends OfVm {
   readonly pointExtId: string
   readonly withCategories: boolean
   readonly withOwner: boolean
-  /** By captured file: the new one from its layer. */
+  /** By id of a captured file: the new file that is made from its layer. */
   readonly files: Readonly<Record<string, string>>
   readonly firmware: FirmwareFiles
 }
 
-/** Not changed by a revert. */
+/** Fields of the VM that a revert leaves as they are. */
 const keptFields = [
   'biosUuid',
   'cluster',
@@ -98,7 +98,7 @@ async function requireSameCluster(store: Reader, vm: VmEntity, { extId, clusterE
 const pointOf = (store: Reader, { pointExtId }: Revert): Promise<Point> =>
   requirePoint(store, pointExtId, 'vmRecoveryPointExtId')
 
-/** With new files; NICs without leases. */
+/** The captured configuration with its new files; NICs without leases. */
 function nextOf(vm: VmEntity, point: Point, { files, firmware, withCategories, withOwner }: Revert): VmEntity {
   const captured = point.vm as VmEntity
   const renewed = <T extends { readonly diskExtId?: string | undefined }>(backing: T): T => ({
@@ -243,7 +243,7 @@ async function requireFreeSlots(store: Reader, next: VmEntity): Promise<void> {
     })
 }
 
-/** Also restores captured MAC addresses and addresses. */
+/** The row gets the captured configuration, and the NICs their captured MAC addresses and addresses. */
 async function switchOver(ctx: RecordContext, input: Revert): Promise<{ keep: Left }> {
   const vm = await requireVm(ctx.store, input.vmExtId)
   const next = await withExistingReferences(ctx, vm, nextOf(vm, await pointOf(ctx.store, input), input))
@@ -278,7 +278,7 @@ async function switchOver(ctx: RecordContext, input: Revert): Promise<{ keep: Le
   }
 }
 
-/** Deleted categories and owners are left out with a warning. */
+/** Categories and an owner that were deleted since are left out with a warning. */
 async function withExistingReferences(ctx: RecordContext, vm: VmEntity, next: VmEntity): Promise<VmEntity> {
   const ownerExtId = next.ownershipInfo?.owner?.extId
   const isOwnerKnown = ownerExtId === undefined || (await ctx.store.get(User, ownerExtId)) !== undefined
