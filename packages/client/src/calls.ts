@@ -14,7 +14,7 @@ export interface ClientOptions {
   readonly username?: string | undefined
   readonly password?: string | undefined
   readonly apiKey?: string | undefined
-  /** Name of the world that receives the calls; default: the world that the URL's port serves, usually `default`. */
+  /** Receives the calls; default: the world that the URL's port serves, usually `default`. */
   readonly world?: string | undefined
   /** Replaces the global fetch: own certificate authorities, proxies, tests. */
   readonly fetch?: ((url: string, init: FetchInit) => Promise<FetchAnswer>) | undefined
@@ -43,7 +43,6 @@ export interface CallOptions {
   readonly expand?: string | undefined
   readonly apply?: string | undefined
   readonly dryrun?: boolean | undefined
-  /** Such as `$startTime`. */
   readonly query?: Readonly<Record<string, string | number>> | undefined
   readonly ifMatch?: string | undefined
   /** Idempotency key; default: a new one for every mutation. */

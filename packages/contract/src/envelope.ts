@@ -11,7 +11,6 @@ export const ApiResponseMetadata = s.object('common.v1.response.ApiResponseMetad
   extraInfo: s.optional(s.arrayOf(KVPair)),
 })
 
-/** The control interface has its own first version. */
 export const errorsOf = (namespace: string): string => `${namespace}.${namespace === 'control' ? 'v1' : 'v4'}.error`
 
 export const appMessageOf = (namespace: string) =>

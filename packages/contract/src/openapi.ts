@@ -1,7 +1,4 @@
-/**
- * OpenAPI 3.1. It has no terms for roles, deployments and rates: they are in the description of each operation and, for
- * programs, under `x-hyperplane-*`.
- */
+/** OpenAPI 3.1. Roles, deployments and rates are in the description of each operation and, for programs, under `x-hyperplane-*`. */
 import { ApiResponseMetadata, errorResponseOf } from './envelope.ts'
 import type { Namespace, Operation, RateLimit } from './operation.ts'
 import { type AnySchema, isRequiredIn, type ObjectSchema } from './schema.ts'
@@ -9,7 +6,6 @@ import { uuidPattern } from './shapes.ts'
 
 type Json = { [key: string]: unknown }
 
-/** @param server base URL of the paths, `https://hp.example/api` */
 export function openApiOf(namespace: Namespace, version: string, server: string): Json {
   const writer = new SchemaWriter(version)
   const paths: { [path: string]: Json } = {}
@@ -242,7 +238,6 @@ class SchemaWriter {
     }
   }
 
-  /** @param files names of parts that may be files */
   form(body: AnySchema, files: readonly string[]): Json {
     if (body.type !== 'object') return this.schema(body, 'write')
     const shape = this.#shape(body, 'write')

@@ -1,7 +1,4 @@
-/**
- * Functions that declare operations: the function is the verb, its arguments are the path, the kind, and roles, rate,
- * headers and list fields. Routes, validators and documents derive from these objects.
- */
+/** Functions that declare operations: the function is the verb. Routes, validators and documents derive from the declarations. */
 import type { Method } from './method.ts'
 import { names } from './names.ts'
 import type { RoleName } from './roles.ts'
@@ -43,17 +40,17 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   }
   /** Fields that are stored and never answered. */
   readonly internal: I
-  /** Entity name in authorization policies, with the paths of the attributes that a filter may use. */
+  /** Entity name in authorization policies, with the paths of attributes for filters. */
   readonly iam?: IamEntity
   /** Noun of its IAM operations, as in `Create_Volume_Group`; default: the words of `title`. */
   readonly iamNoun: string
   /** `rel` of this kind among a task's affected entities; default: the words of `objectType`. */
   readonly rel: string
-  /** Its type among the associations of a category. Without one it is not counted there, and still prevents a deletion. */
+  /** Type among the associations of a category. Without it the kind is not counted there, but still prevents a deletion. */
   readonly associationType?: string
-  /** Sets of field paths whose values together are unique, also among concurrent requests. */
+  /** Sets of field paths with unique values, also among concurrent requests. */
   readonly unique: readonly UniqueRule[]
-  /** The path parameter that names the entity this kind lives under, and the (internal) field that holds its id. */
+  /** Path parameter that names the parent, and the (internal) field with the parent's id. */
   readonly parent?: Parent
   /** Absent fields of a PUT keep their value (conventions 3, sparse PUT). */
   readonly sparsePut?: true
@@ -63,7 +60,7 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly notFound?: string
   /** Error of the namespace for a stale tag; default INVALID_ETAG_HEADER. */
   readonly staleTag?: string
-  /** Path parameter of the parent whose entity tag this kind shares (parts of a VM). */
+  /** Path parameter of the parent whose entity tag this kind shares. */
   readonly sharesTagOf?: string
   /** Newest first in lists without `$orderby` (tasks, batches, restore points). */
   readonly newestFirst?: true
@@ -71,13 +68,13 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly derived?: true
   /** There is exactly one row; paths carry no id. */
   readonly singleton?: true
-  /** Counts referrers per kind, if up to 100,000 are counted often (categories). Each reference costs more to write. */
+  /** Counts referrers per kind, for up to 100,000 frequently counted ones. Each reference costs more to write. */
   readonly counted?: true
-  /** Sums of numbers by required fields, pending rows included, that are read often: kept while rows are written. */
+  /** Sums of numbers by required fields, pending rows included, maintained at each write because they are read often. */
   readonly summed?: { readonly by: readonly string[]; readonly of: readonly string[] }
   /** Product and network controller that must be enabled and reachable before an entity of this kind can change. */
   readonly gate?: Gate
-  /** Whether entities of this kind leave the manager together with their cluster. */
+  /** Whether entities leave the manager together with their cluster. */
   readonly ofCluster?: OfCluster | StaysWithManager
 }
 
@@ -85,9 +82,9 @@ export interface Parent {
   readonly param: string
   readonly kind: string
   readonly field: string
-  /** The field of the parent whose list holds these entities, if they have no rows of their own. */
+  /** Field of the parent with the list of these entities, if they have no rows of their own. */
   readonly listedIn?: string
-  /** Kind whose rows are further entries of that list; they name the parent in the same `field`. */
+  /** Kind of rows that are further entries of that list, and name the parent in the same `field`. */
   readonly orRowOf?: string
 }
 
@@ -96,7 +93,7 @@ export interface OfCluster {
   readonly by: string
   /** Kind of the owner, which itself belongs to a cluster. */
   readonly partOf?: string
-  /** Fields that only this manager knows: a cluster does not take them along. */
+  /** Not taken along by a cluster: only this manager knows these fields. */
   readonly keptByManager?: readonly string[]
 }
 
@@ -106,11 +103,10 @@ export interface StaysWithManager {
 
 /** Conditions of every mutation of a kind, checked after its handler. */
 export interface Gate {
-  /** Name of the product that must be enabled on the manager. */
   readonly product?: string
   /** The product cannot be disabled while an entity of this kind exists. */
   readonly keepsProductEnabled?: true
-  /** The network controller carries mutations out: they are refused while it does not answer. */
+  /** Mutations are refused while the network controller does not answer, because it carries them out. */
   readonly networkController?: true
   /** The gate applies only when the body or the stored entity has these values. */
   readonly where?: Readonly<Record<string, string>>
@@ -128,7 +124,7 @@ export interface UniqueRule {
 
 export interface IamEntity {
   readonly name: string
-  /** attribute of a filter -> path of the field that it compares (`uuid` is always there). */
+  /** Filter attribute -> path of the compared field (`uuid` is always there). */
   readonly attributes: Readonly<Record<string, string>>
 }
 
@@ -165,13 +161,12 @@ type Kept<D, S> = (D extends true ? { readonly derived: true } : unknown) &
 
 export interface ResourceOptions<I extends s.Fields>
   extends Partial<Omit<Resource<s.Fields, I>, 'resource' | 'objectType' | 'schema' | 'iam'>> {
-  /** Attributes of its entity in authorization policies. */
   readonly iam?: IamEntity['attributes']
   /** Name of that entity; default: `iamNoun` in lower case. */
   readonly iamName?: string
-  /** Name of the kind when another kind already has the last part of its type name (`ExternVm`). */
+  /** Needed when another kind has the last part of the type name, too (`ExternVm`). */
   readonly kind?: string
-  /** Base fields are not added to the wire shape; the row has an id all the same. */
+  /** The wire shape has no base fields; the row has an id all the same. */
   readonly bare?: true
 }
 
@@ -199,7 +194,6 @@ const notFoundOf: Readonly<Record<string, string>> = {
   volumes: 'VOLUME_UNKNOWN_ENTITY_ERROR',
 }
 
-/** Adds `baseFields` to the fields. */
 export function resource<
   const F extends s.Fields,
   const I extends s.Fields = Record<never, never>,
@@ -247,23 +241,20 @@ export interface Expansion {
 export interface FormOptions {
   /** Parts that may be files, by name: the field of that name receives the file name, the mapped field its content. */
   readonly files?: Readonly<Record<string, string>>
-  /** Parts without a size limit: each is spooled to a file during the request; the body holds its digest. */
+  /** Parts without a size limit: spooled to a file during the request; the body holds the digest. */
   readonly spooled?: readonly string[]
 }
 
 export interface Operation {
   /** operationId of the specification: unique within its namespace, except for the external VMs of vmm. */
   readonly id: string
-  /** Canonical namespace, first segment of the path. */
   readonly namespace: string
-  /** Versions that serve the operation, newest first. */
   readonly versions: readonly string[]
   /** `<namespace>.<id>`, or `vmm.extern.<id>` for external VMs: unique everywhere. */
   readonly key: string
   readonly stem: string
   readonly verb: 'list' | 'get' | 'create' | 'update' | 'remove' | 'action' | 'read'
   readonly method: Method
-  /** Path below `/api/<namespace>/<version>`, in canonical names. */
   readonly path: string
   readonly resource?: Resource
   /** Path parameter that names the target entity; absent for list and create. */
@@ -274,7 +265,6 @@ export interface Operation {
   readonly bodyRequired: boolean
   /** Shape of `data`; absent: no body. */
   readonly answer?: s.AnySchema
-  /** `$objectType` of the envelope, canonical. */
   readonly envelope: string
   readonly status: 200 | 201 | 202 | 204
   readonly runs: 'sync' | 'async'
@@ -292,7 +282,7 @@ export interface Operation {
   readonly own?: string
   /** Largest body; default 1 MiB. */
   readonly maximumBodyBytes?: number
-  /** The body is a form whose parts are the fields of the declared body; absent: the body is JSON. */
+  /** The parts of the form are the fields of the declared body; absent: the body is JSON. */
   readonly form?: FormOptions
   readonly pathSchemas: Readonly<Record<string, s.AnySchema>>
   readonly paged: boolean
@@ -327,12 +317,9 @@ type Added = 'id' | 'namespace' | 'key' | 'stem' | 'verb' | 'method' | 'path' | 
 export interface OperationOptions
   extends Pick<Operation, 'roles'>,
     Partial<Omit<Operation, Added | 'roles' | 'iamOperation'>> {
-  /** Default: the name that `iamOperationOf` derives. */
   readonly iam?: string
-  /** Default: the name that `envelopeTypeOf` derives. */
   readonly envelope?: string
   readonly requestId?: 'required'
-  /** Default: required by a PUT. */
   readonly ifMatch?: 'required'
   readonly dryRun?: true
   readonly mutates?: false
@@ -505,9 +492,7 @@ export type OperationSet = { readonly [operationId: string]: Declared<any, any, 
 
 export interface Namespace {
   readonly name: string
-  /** Served versions, newest first. */
   readonly versions: readonly string[]
-  /** Interface version label of the specification. */
   readonly label: string
   readonly operations: readonly Operation[]
   readonly resources: readonly Resource[]
@@ -533,16 +518,15 @@ type KindSets = { readonly [stem: string]: OperationSet }
 type Merged<K extends KindSets> = Intersection<K[keyof K]>
 type Intersection<U> = (U extends unknown ? (of: U) => void : never) extends (of: infer I) => void ? I : never
 
-/** By operation id; operations of a group are below the group's name. */
 export type DeclaredOperations<N> = N extends { readonly declared?: infer D } ? Exclude<D, undefined> : never
 
-/** `groups` becomes part of the key (`extern`). */
 /** An interface, because a declaration names it instead of writing out the types of all operations. */
 export interface DeclaredNamespace<K extends KindSets, G extends { readonly [group: string]: KindSets }>
   extends Namespace {
   readonly declared?: Merged<K> & { readonly [Group in keyof G]: Merged<G[Group]> }
 }
 
+/** `groups` becomes part of the key (`extern`). */
 export function namespace<
   const K extends KindSets,
   const G extends { readonly [group: string]: KindSets } = Record<never, never>,
@@ -635,10 +619,7 @@ function complete(serving: Serving, key: string, id: string, stem: string, decla
   }
 }
 
-/**
- * `iam.v4.authz.GetRoleApiResponse` for `getRoleById` at `/authz/roles/{extId}`: namespace, major version, the module
- * that begins the path (`authz`, `ahv.config`), and the operation without `For…By…Id`.
- */
+/** `iam.v4.authz.GetRoleApiResponse` for `getRoleById` at `/authz/roles/{extId}`: the module begins the path; `For…By…Id` is dropped. */
 export function envelopeTypeOf(serving: Serving, path: string, id: string, runs: 'sync' | 'async'): string {
   const [major] = serving.versions[0]?.split('.') ?? []
   const module = /^\/(\w+\/(?:config|policies|stats)|\w+)(?=\/)/.exec(path)?.[1]?.replace('/', '.')
@@ -655,10 +636,7 @@ function defaultStatus(verb: Operation['verb'], runs: 'sync' | 'async'): 200 | 2
 
 const iamVerbs = { list: 'View', get: 'View', read: 'View', create: 'Create', update: 'Update', remove: 'Delete' }
 
-/**
- * `View_Volume_Group`, `View_Volume_Group_Stats`, `Power_Off_Virtual_Machine`: the verb, or the words of the action, and
- * the noun of the kind.
- */
+/** `View_Volume_Group_Stats`, `Power_Off_Virtual_Machine`: the verb, or the words of the action, and the noun of the kind. */
 function iamOperationOf(key: string, { verb, path, resource }: Declared): string {
   if (resource === undefined) throw new Error(`${key} has no kind, so that its IAM operation needs a name (iam)`)
   const words = verb === 'action' ? titled(path.slice(path.lastIndexOf('/') + 1)) : iamVerbs[verb]

@@ -14,9 +14,9 @@ interface Common {
   readonly secret?: true
   /** A secret that only the answer to its creation carries (API keys). */
   readonly oneTime?: true
-  /** Value that create and replacing update store when the field is absent. */
+  /** Stored by create and replacing update when the field is absent. */
   readonly defaultsTo?: unknown
-  /** Omitted in answers to callers who may not see the entity of `kind` whose id is at the path `by` of the item. */
+  /** Omitted for callers who may not see the entity of `kind` whose id is at the path `by` of the item. */
   readonly visibleWith?: { readonly kind: string; readonly by: string }
   /** First version of the namespace that shows this field. */
   readonly since?: string
@@ -26,13 +26,12 @@ interface Common {
 
 export interface TextSchema extends Common {
   readonly type: 'text'
-  /** In code points. */
   readonly minLength?: number
   readonly maxLength?: number
   readonly pattern?: string
   /** The naming profiles spell this text differently (conventions 2.2). */
   readonly named?: 'rel' | 'href' | 'systemName' | 'clientName' | 'objectType'
-  /** The value is a name although the field is not called one (`key` of a category): only blanks are refused. */
+  /** A name although the field is not called one (`key` of a category): only blanks are refused. */
   readonly isName?: true
   /** A secret that public answers show as the mask; the mask as a new value counts as absent. */
   readonly maskedInPublic?: true
@@ -88,7 +87,7 @@ export interface ObjectSchema<F extends Fields = Fields> extends Common {
   readonly fields: F
   /** Field that a filter on the object itself compares (`parentTask eq '…'`), or a text that handlers of lists add. */
   readonly filteredBy?: string
-  /** Field whose content may also be under `$reserved` (public answers: always), or in properties of the object. */
+  /** The content may also be under `$reserved` (public answers: always), or in properties of the object. */
   readonly foldsInto?: string
 }
 export interface OneOfSchema extends Common {
@@ -175,7 +174,6 @@ export const oneOf = <A extends readonly AnySchema[]>(...alternatives: A): Typed
   type: 'oneOf',
   alternatives,
 })
-/** @param objectType `volumes.v4.config.VmAttachment`; '' for none */
 export const object = <const F extends Fields>(
   objectType: string,
   fields: F,
@@ -186,10 +184,7 @@ export const object = <const F extends Fields>(
   fields,
   ...rules,
 })
-/**
- * The id of another entity. Unknown or invisible ids are refused (404) before the handler runs, and a referenced entity
- * cannot be deleted, unless its kind says otherwise.
- */
+/** Unknown or invisible ids are refused (404) before the handler; a referenced entity cannot be deleted, unless its kind says otherwise. */
 export const referenceTo = (kind: string): Typed<UuidSchema, string> => ({ type: 'uuid', refersTo: kind })
 export const referenceToEither = (kind: string, other: string): Typed<UuidSchema, string> => ({
   ...referenceTo(kind),
@@ -286,7 +281,6 @@ export const isRequiredIn = ({ requiredSince }: AnySchema, version?: string): bo
 
 export const secretMask = '********'
 
-/** Depth-first, including `schema` itself, with the path of field names. */
 export function* walk(
   schema: AnySchema,
   path: readonly string[] = [],

@@ -8,10 +8,7 @@ export interface Instant {
 
 const form = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)?(?:Z|([+-])(\d\d):(\d\d))$/i
 
-/**
- * Undefined for leap seconds and years outside 0000 to 9999 UTC. Digits beyond microseconds are cut off.
- * @param seconds RFC 3339 requires them; a literal of the query language may omit them
- */
+/** Undefined for leap seconds and years outside 0000 to 9999 UTC; truncates to microseconds. @param seconds RFC 3339 requires them */
 export function readInstant(text: string, seconds: 'required' | 'optional' = 'required'): Instant | undefined {
   const parts = form.exec(text)
   if (parts === null || (seconds === 'required' && parts[3] === undefined)) return undefined

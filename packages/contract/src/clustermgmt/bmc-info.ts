@@ -9,7 +9,7 @@ const BasicAuth = s.object('common.v1.config.BasicAuth', {
 })
 
 /**
- * One row per host, under the host's extId, with its own entity tag, which `status` (the last probe) does not change.
+ * One row per host, under its extId; a probe (`status`) does not change the entity tag.
  * Source: specification 4.5, 5, 8; catalogue clustermgmt.json (fields, limits); behaviour clustermgmt.md 1.13.
  */
 export const BmcInfo = resource('clustermgmt.v4.config.BmcInfo', {

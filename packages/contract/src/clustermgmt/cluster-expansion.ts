@@ -76,16 +76,14 @@ export const ExpandClusterParams = s.object('clustermgmt.v4.config.ExpandCluster
     shouldValidateRackAwareness: s.optional(s.boolean()),
     targetHypervisor: s.optional(s.text()),
   }),
-  /** The checks only. */
   shouldSkipAddNode: s.withDefault(s.boolean(), false),
-  /** No checks but that the nodes exist. */
+  /** Only the existence of the nodes is checked. */
   shouldSkipPreExpandChecks: s.withDefault(s.boolean(), false),
 })
 
 export const NodeRemovalParams = s.object('clustermgmt.v4.config.NodeRemovalParams', {
   nodeUuids: s.arrayOf(s.uuid(), { minItems: 1, maxItems: 1024, uniqueItems: true }),
   shouldSkipPrechecks: s.withDefault(s.boolean(), false),
-  /** The checks only. */
   shouldSkipRemove: s.withDefault(s.boolean(), false),
   extraParams: s.optionalObject('clustermgmt.v4.config.NodeRemovalExtraParam', {
     shouldSkipAddCheck: s.withDefault(s.boolean(), false),

@@ -14,10 +14,7 @@ import {
   SnmpConfig,
 } from './settings.ts'
 
-/**
- * Settings that clusters should have; others are drift. An absent section is neither written nor compared.
- * Source: specification 2.4, 4.5, 5, 8; catalogue clustermgmt.json; behaviour clustermgmt.md 1.10.
- */
+/** Settings that clusters should have; absent sections are ignored. Source: specification 2.4, 4.5, 5, 8; clustermgmt.md 1.10. */
 export const ClusterProfile = resource('clustermgmt.v4.config.ClusterProfile', {
   fields: {
     name: s.text({ maxLength: 64, pattern: '^[A-Za-z0-9._-]+$' }),

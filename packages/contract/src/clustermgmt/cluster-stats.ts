@@ -15,7 +15,6 @@ export const clusterStatisticsQuery = {
 
 export const statisticsRate = perSecond(2, 2, 4)
 
-/** The value of the interval that ends at `timestamp`. */
 export const TimeValuePair = s.object('clustermgmt.v4.stats.TimeValuePair', {
   timestamp: s.optional(s.timestamp()),
   value: s.optional(s.integer()),

@@ -133,8 +133,7 @@ const NodeReference = s.object('clustermgmt.v4.config.NodeReference', {
 })
 
 /**
- * The manager itself is a cluster too (`config.clusterFunction` PRISM_CENTRAL). Actions set categories and profile.
- * Source: specification 4.5, 5, 8; catalogue clustermgmt.json; behaviour clustermgmt.md 1.2, 2.
+ * The manager too is a cluster (PRISM_CENTRAL). Actions set categories and profile. Source: specification 4.5, 5, 8; clustermgmt.md 1.2, 2.
  */
 export const Cluster = resource('clustermgmt.v4.config.Cluster', {
   fields: {

@@ -13,7 +13,6 @@ export const Cvm = resource('clustermgmt.v4.config.Cvm', {
   fields: {
     name: s.readOnly(s.text()),
     clusterExtId: s.readOnly(s.uuid()),
-    /** The host on which it runs. */
     nodeExtId: s.readOnly(s.uuid()),
     hypervisorType: s.readOnly(hypervisorType),
     ipAddress: s.readOnly(IPAddress),

@@ -29,7 +29,7 @@ const DiskAdvanceConfig = s.object('clustermgmt.v4.config.DiskAdvanceConfig', {
 
 export const storageTier = s.enumeration(['SSD_PCIE', 'SSD_SATA', 'DAS_SATA', 'CLOUD', 'SSD_MEM_NVME'])
 
-/** The row of a drive that the pool has released stays for 60 s. Clients write nothing here. */
+/** A released drive keeps its row for 60 s. Clients write nothing here. */
 export const Disk = resource('clustermgmt.v4.config.Disk', {
   fields: {
     serialNumber: s.readOnly(s.text({ maxLength: 256 })),
@@ -63,7 +63,7 @@ export const Disk = resource('clustermgmt.v4.config.Disk', {
     /** While the disk is being removed. */
     removal: s.optionalObject('', {
       taskExtId: s.optional(s.uuid()),
-      /** The disk was added again: the task that removes it ends. */
+      /** The disk was added again: the task of its removal ends. */
       isCalledOff: s.optional(s.boolean()),
       detachableSince: s.optional(s.timestamp()),
     }),
@@ -78,7 +78,7 @@ export const DiskAdditionSpec = s.object('clustermgmt.v4.config.DiskAdditionSpec
   serialNumber: s.text({ minLength: 1, maxLength: 256 }),
   diskPartitionInfo: s.optionalObject('clustermgmt.v4.config.DiskPartitionInfo', {
     partitionType: s.withDefault(s.enumeration(['EXT4', 'XFS']), 'EXT4'),
-    /** RMA: at least as large as the drive that was in the slot before. CAPACITY_UPGRADE: larger. */
+    /** RMA: at least as large as the previous drive of the slot. CAPACITY_UPGRADE: larger. */
     driveReplacementOption: s.optional(s.enumeration(['RMA', 'CAPACITY_UPGRADE'])),
   }),
 })

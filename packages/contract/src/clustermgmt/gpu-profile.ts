@@ -1,4 +1,4 @@
-/** GPUs of a cluster by model: derived from the devices of its hosts. Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.7, 2. */
+/** GPUs of a cluster by model: derived from the devices of its hosts. Source: catalogue clustermgmt.json; clustermgmt.md 1.7, 2. */
 import { names } from '../names.ts'
 import { list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
@@ -21,7 +21,6 @@ export const PhysicalGpuConfig = s.object('clustermgmt.v4.config.PhysicalGpuConf
 })
 export const VirtualGpuConfig = s.object('clustermgmt.v4.config.VirtualGpuConfig', {
   ...shared,
-  /** Of a card, in percent. */
   fraction: s.readOnly(s.integer()),
   guestDriverVersion: s.readOnly(s.text()),
   maxInstancesPerVm: s.readOnly(s.integer()),

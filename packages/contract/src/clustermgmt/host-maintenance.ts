@@ -13,7 +13,6 @@ const VcenterInfo = s.object('clustermgmt.v4.config.VcenterInfo', {
 
 const common = {
   timeoutSeconds: s.withDefault(s.integer({ minimum: 1 }), 7200),
-  /** For ESX clusters. */
   vcenterInfo: s.optional(VcenterInfo),
 }
 

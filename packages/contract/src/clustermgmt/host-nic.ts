@@ -11,7 +11,7 @@ const text = () => s.readOnly(s.text())
 const number = () => s.readOnly(s.integer())
 const ids = () => s.readOnly(s.arrayOf(s.uuid(), { maxItems: 1024 }))
 
-/** The port of the physical switch at the other end of the cable. */
+/** The physical switch port of the cable's other end. */
 const NetworkSwitchInterface = s.object('clustermgmt.v4.config.NetworkSwitchInterface', {
   extId: s.readOnly(s.uuid()),
   attachedHostNicUuids: ids(),
@@ -35,7 +35,6 @@ export const HostNic = resource('clustermgmt.v4.config.HostNic', {
     nodeUuid: s.readOnly(s.uuid()),
     clusterExtId: s.since('v4.2', s.readOnly(s.uuid())),
     macAddress: macAddress(),
-    /** `up` or `down`. */
     interfaceStatus: text(),
     /** 0 while the link is down. */
     linkSpeedInKbps: number(),
@@ -74,7 +73,6 @@ const filter = names(`
   rxRingSizeInBytes, switchDeviceId, switchMacAddress, switchPortId, switchVlanId, txRingSizeInBytes
 `)
 const orderby = ['extId', 'name']
-/** Scalar fields. */
 const select = names(`
   clusterExtId, discoveryProtocol, driverVersion, extId, firmwareVersion, hostDescription, interfaceStatus,
   isDhcpEnabled, linkCapacityInMbps, linkSpeedInKbps, macAddress, mtuInBytes, name, nicProfileExtId, nodeUuid,
@@ -82,7 +80,7 @@ const select = names(`
   tenantId, txRingSizeInBytes, virtualSwitchExtId
 `)
 
-/** The host of the path must be of the cluster of the path. */
+/** Refuses a host of another cluster than that of the path. */
 export const nicView = {
   roles: clusterHostReaders,
   rateLimit: perSecond(5, 5, 10, 10),

@@ -101,7 +101,6 @@ export const Host = resource('clustermgmt.v4.config.Host', {
   // Set by the seed or the control interface; affinity policies read them.
   internal: {
     categories: s.arrayOf(s.referenceTo('Category')),
-    // In its block: `A`.
     position: s.optional(s.text()),
     // Name of the block's rack. Absent: it has none.
     rackName: s.optional(s.text()),

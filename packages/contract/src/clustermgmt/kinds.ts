@@ -1,5 +1,3 @@
-/** The kinds of the namespace by stem: one line per kind, sorted. */
-
 export { bmcInfoOperations as 'bmc-info' } from './bmc-info.ts'
 export { clusterOperations as cluster } from './cluster.ts'
 export { clusterExpansionOperations as 'cluster-expansion' } from './cluster-expansion.ts'

@@ -1,7 +1,4 @@
-/**
- * How requests and results describe nodes: machines that can be in a cluster.
- * Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.3.
- */
+/** Nodes in requests and results: machines that can be in a cluster. Source: catalogue clustermgmt.json; behaviour clustermgmt.md 1.3. */
 import * as s from '../schema.ts'
 import { IPAddress } from '../shapes.ts'
 import { hypervisorType } from './host.ts'
@@ -16,7 +13,7 @@ const DigitalCertificateMapReference = s.object('clustermgmt.v4.config.DigitalCe
   value: s.optional(s.text()),
 })
 
-/** Fields of a discovered node. Each that a request repeats must agree with the node. */
+/** Fields of a discovered node. A value in a request must agree with the node. */
 export const described = {
   nodeUuid: s.optional(s.uuid()),
   blockId: s.optional(s.text()),

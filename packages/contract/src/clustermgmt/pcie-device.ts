@@ -21,7 +21,7 @@ export const PcieDevice = resource('clustermgmt.v4.ahv.config.PcieDevice', {
     description: s.readOnly(s.text()),
     clusterExtId: s.readOnly(s.uuid()),
     hostExtId: s.readOnly(s.uuid()),
-    /** UVM_RESERVED: of a VM that is OFF. UVM_ASSIGNED: of a VM that runs. */
+    /** UVM_RESERVED: its VM is OFF. UVM_ASSIGNED: its VM runs. */
     state: s.readOnly(s.enumeration(['UVM_AVAILABLE', 'UVM_RESERVED', 'UVM_ASSIGNED', 'HOST_BROKEN', 'HOST_UNUSED'])),
     ownerVmExtId: s.readOnly(s.uuid()),
     type: s.since('v4.2', s.readOnly(s.enumeration(['ENCRYPTION_DECRYPTION_CONTROLLER', 'PROCESSING_ACCELERATOR']))),

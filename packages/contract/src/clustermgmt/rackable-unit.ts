@@ -24,7 +24,6 @@ export const RackableUnit = resource('clustermgmt.v4.config.RackableUnit', {
       s.arrayOf(
         s.object('clustermgmt.v4.config.RackableUnitNode', {
           uuid: s.readOnly(s.uuid()),
-          /** 1 for A to 4 for D. */
           position: s.readOnly(s.integer()),
           /** Number of the controller VM, as in `serviceVMId` of disks. */
           svmId: s.readOnly(s.integer()),

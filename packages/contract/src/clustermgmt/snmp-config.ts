@@ -1,4 +1,4 @@
-/** Status and transports of the SNMP agent of a cluster. Source: specification 2.4; catalogue clustermgmt.json; behaviour clustermgmt.md 1.12, 2. */
+/** Status and transports of the SNMP agent of a cluster. Source: specification 2.4; catalogue clustermgmt.json; clustermgmt.md 1.12, 2. */
 import { action, perSecond, read, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { Cluster } from './cluster.ts'

@@ -5,7 +5,7 @@ import { clusterAdmins, clusterViewers } from './roles.ts'
 
 const pem = () => s.text({ multiline: true })
 
-/** One per cluster, under the cluster's extId. It has a row only after an update; until then the cluster made its own. */
+/** One per cluster, under the cluster's extId. No row before the first update: the certificate is the cluster's own. */
 export const SSLCertificate = resource('clustermgmt.v4.config.SSLCertificate', {
   fields: {
     /** PEM; in a body also Base64 of PEM, as the two fields below. */
@@ -13,7 +13,7 @@ export const SSLCertificate = resource('clustermgmt.v4.config.SSLCertificate', {
     privateKey: s.secret(pem()),
     /** Ordered: the issuer of `publicCertificate` first, each followed by its own issuer. */
     caChain: s.optional(pem()),
-    /** Of `privateKey`; not stored. */
+    /** Decrypts `privateKey`; not stored. */
     passphrase: s.secret(s.text()),
     privateKeyAlgorithm: s.enumeration(
       'JKS, PKCS12, RSA_2048, RSA_4096, RSA_PUBLIC, KRB_KEYTAB, ECDSA_256, ECDSA_384, ECDSA_521',

@@ -6,7 +6,6 @@ import { seriesOf } from '../statistics.ts'
 import { clusterStatisticsQuery, statisticsRate } from './cluster-stats.ts'
 import { StorageContainer } from './storage-container.ts'
 
-/** The value of the interval that ends at `timestamp`. */
 const TimeIntValuePair = s.object('common.v1.stats.TimeIntValuePair', {
   timestamp: s.optional(s.timestamp()),
   value: s.optional(s.integer()),

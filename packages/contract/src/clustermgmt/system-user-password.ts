@@ -11,7 +11,7 @@ export const SystemUserPassword = resource('clustermgmt.v4.config.SystemUserPass
     systemType: s.readOnly(s.enumeration(['PC', 'AOS', 'AHV', 'IPMI'])),
     clusterExtId: s.readOnly(s.uuid()),
     hostIp: s.readOnly(IPv4Address),
-    /** DEFAULT: the password of the factory, which has no times. */
+    /** DEFAULT: the factory's password, which has no times. */
     status: s.readOnly(s.enumeration(['DEFAULT', 'SECURE', 'NOPASSWD', 'MULTIPLE_ISSUES'])),
     hasHspInUse: s.readOnly(s.boolean()),
     lastUpdateTime: s.readOnly(s.timestamp()),

@@ -3,11 +3,10 @@ import { action, type EntityOf, get, list, perSecond, resource } from '../operat
 import * as s from '../schema.ts'
 import { clusterAdmins, clusterViewers } from './roles.ts'
 
-/** The extension that this manager installs in the vCenter of an ESX cluster: one per cluster with a vCenter. */
+/** The extension of this manager in the vCenter of an ESX cluster: one per cluster with a vCenter. */
 export const VcenterExtension = resource('clustermgmt.v4.config.VcenterExtension', {
   fields: {
     clusterExtId: s.readOnly(s.uuid()),
-    /** Of the vCenter. */
     ipAddress: s.readOnly(s.text()),
     isRegistered: s.readOnly(s.boolean()),
   },

@@ -13,7 +13,6 @@ export const VirtualNic = resource('clustermgmt.v4.config.VirtualNic', {
     /** NICs of the host through which its packets leave. */
     hostNicsUuids: s.readOnly(s.arrayOf(s.uuid(), { maxItems: 1024 })),
     macAddress: macAddress(),
-    /** `up` or `down`. */
     interfaceStatus: s.readOnly(s.text()),
     linkSpeedInKbps: number(),
     mtuInBytes: number(),

@@ -1,4 +1,4 @@
-/** A recorded call of a world's API. Calls of the control interface are not recorded. Marks replace secrets. */
+/** A recorded call of a world's API; secrets are replaced by marks. Calls of the control interface are not recorded. */
 import { names } from '../names.ts'
 import { get, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
@@ -18,7 +18,6 @@ const CallBody = s.object('control.v1.CallBody', {
   mediaType: s.optional(s.text()),
   /** Size of the complete body as sent. */
   sizeBytes: s.integer(),
-  /** Absent for forms and files. */
   text: s.optional(s.text({ multiline: true })),
   /** Only the first 64 KiB are stored. */
   isCut: s.optional(s.boolean()),
@@ -63,7 +62,6 @@ export const Call = resource('control.v1.Call', {
   fields: {
     /** Increases by one with each call of the world; continues after a clear and a restart. */
     sequence: s.integer({ minimum: 1 }),
-    /** World time at which the request arrived. */
     time: s.timestamp(),
     /** On the world clock: 0 while that is frozen. */
     durationMicros: s.integer({ minimum: 0 }),

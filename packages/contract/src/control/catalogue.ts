@@ -4,9 +4,7 @@ import * as s from '../schema.ts'
 import { controlled, worldName } from './administration.ts'
 import { factKinds, happeningTypes } from './world-happening.ts'
 
-/** Body of `POST /worlds/{worldName}/faults`. */
 const ruleExample = s.anything()
-/** Body of `POST /worlds/{worldName}/events`. */
 const eventExample = s.anything()
 const outcomes = s.arrayOf(s.text())
 
@@ -23,7 +21,7 @@ const CatalogueTask = s.object('control.v1.CatalogueTask', {
       hasUndo: s.boolean(),
     }),
   ),
-  /** A cancel is accepted until this step begins. */
+  /** Cancels are accepted until this step begins. */
   cancelableUntil: s.optional(s.text()),
   outcomes,
   example: ruleExample,
@@ -57,7 +55,7 @@ const CatalogueParameter = s.object('control.v1.CatalogueParameter', {
   maximum: s.optional(s.number()),
 })
 
-/** `missing`: the world has no entity that the example could name, and the example has a placeholder. */
+/** `missing`: the world has no suitable entity, and the example has a placeholder. */
 const examples = { example: eventExample, missing: s.optional(s.text()) } as const
 
 const CatalogueEvent = s.object('control.v1.CatalogueEvent', {

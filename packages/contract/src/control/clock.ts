@@ -1,9 +1,7 @@
-/** Everything in a world follows its clock: real, scaled, or frozen and moved by requests. */
 import { action, read } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
 
-/** A past or future timer. */
 export const ClockEvent = s.object('control.v1.ClockEvent', {
   time: s.timestamp(),
   /** Such as `task vmm.create-vm`, `schedule platform.backups`, `event HOST_FAILS`. */
@@ -16,7 +14,6 @@ export const Clock = s.object('control.v1.Clock', {
   scale: s.number(),
   time: s.timestamp(),
   realTime: s.timestamp(),
-  /** Pending timers; some may be cancelled before they are due. */
   waiting: s.integer(),
   next: s.optional(ClockEvent),
 })
@@ -30,7 +27,6 @@ const Scale = s.object('control.v1.Scale', { scale: s.number({ minimum: 0.000001
 export const MovedClock = s.object('control.v1.MovedClock', {
   clock: Clock,
   from: s.timestamp(),
-  /** Moments at which timers were due on the way. */
   moments: s.integer(),
   last: s.optional(ClockEvent),
 })

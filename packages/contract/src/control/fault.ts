@@ -1,7 +1,4 @@
-/**
- * A rule strikes calls at the innermost level of its match: driver call, task step, request.
- * Source: behaviour conventions 23; reference faults.md.
- */
+/** Strikes calls at the innermost level of its match: driver call, task step, request. Source: conventions 23; reference faults.md. */
 import { names } from '../names.ts'
 import { action, create, get, list, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
@@ -13,16 +10,14 @@ const name = s.text({ minLength: 1, maxLength: 128 })
 const FaultMatch = s.object('control.v1.FaultMatch', {
   /** `vmm.createVm`, or `createVm` if only one namespace has it. For steps and driver calls: the operation that caused them. */
   operation: s.optional(name),
-  /** Kind of the operation: `Vm`. */
   kind: s.optional(name),
-  /** Name of the created or addressed entity; `*` matches any text, `?` one character. */
+  /** Matches the created or addressed entity; `*` is any text, `?` one character. */
   namePattern: s.optional(s.text({ minLength: 1, maxLength: 256 })),
   caller: s.optional(s.text({ minLength: 1, maxLength: 255 })),
   /** Index of an element in any batch, from 0; absent: single requests and all elements. */
   batchElement: s.optional(s.integer({ minimum: 0, maximum: 499 })),
   taskStep: s.optionalObject('control.v1.TaskStepMatch', {
     task: name,
-    /** Absent: any step. */
     step: s.optional(name),
     phase: s.withDefault(s.enumeration(['RUN', 'UNDO']), 'RUN'),
   }),
@@ -34,7 +29,7 @@ const FaultMatch = s.object('control.v1.FaultMatch', {
 
 const count = (minimum = 1) => s.integer({ minimum, maximum: 1_000_000_000 })
 
-/** Selects among the matching calls, which are counted from the creation of the rule, or from `reset-counts`. */
+/** Selects among the matching calls, counted from the creation of the rule or from `reset-counts`. */
 const FaultTrigger = s.oneOf(
   s.object('control.v1.NthTrigger', { nth: count() }),
   s.object('control.v1.NextTrigger', { next: count() }),
@@ -42,7 +37,7 @@ const FaultTrigger = s.oneOf(
   s.object('control.v1.AlwaysTrigger', { always: s.boolean() }),
   /** All calls after the first `afterCalls`, until the rule is removed. */
   s.object('control.v1.UntilRemovedTrigger', { untilRemoved: s.boolean(), afterCalls: s.withDefault(count(0), 0) }),
-  /** Drawn for each call; the draws are equal in every run of the same world, and with `seed` in every world. */
+  /** Drawn for each call; equal in every run of the same world, and with `seed` in every world. */
   s.object('control.v1.ProbabilityTrigger', {
     probability: s.number({ minimum: 0, maximum: 1 }),
     seed: s.optional(s.text({ maxLength: 64 })),
@@ -54,7 +49,6 @@ const duration = s.text({ minLength: 3, maxLength: 40 })
 
 const Delay = s.oneOf(
   s.object('control.v1.FixedDelay', { fixed: duration }),
-  /** Uniform distribution. */
   s.object('control.v1.UniformDelay', { minimum: duration, maximum: duration }),
   s.object('control.v1.ExponentialDelay', { mean: duration, atMost: s.optional(duration) }),
   s.object('control.v1.LogNormalDelay', { median: duration, p95: duration, atMost: s.optional(duration) }),
@@ -67,20 +61,19 @@ const FaultEffect = s.oneOf(
   s.object('control.v1.ErrorEffect', {
     /** Key or code of an error: `ENTITY_NOT_FOUND`, `PLAT-10007`. */
     error: name,
-    /** Values for placeholders `{name}` of the message; the request itself provides some of them. */
+    /** For placeholders `{name}` of the message; the request provides some of them. */
     arguments: s.optional(s.mapOf(s.text({ maxLength: 1000 }))),
     /** For status 429 and 503. */
     retryAfterSeconds: s.optional(s.integer({ minimum: 1, maximum: 86_400 })),
-    /** For steps and driver calls: they are retried, as often as after a real error. */
+    /** Steps and driver calls are retried, as often as after a real error. */
     isRetryable: s.optional(s.boolean()),
     moment,
   }),
   /** An error of the driver itself, for drivers that have their own: `unreachable`. */
   s.object('control.v1.DriverFaultEffect', { driverFault: name, moment }),
-  /** On the world clock. */
   s.object('control.v1.DelayEffect', { delay: Delay, moment }),
   s.object('control.v1.DropConnectionEffect', { dropConnection: s.enumeration(['BEFORE_COMMIT', 'AFTER_COMMIT']) }),
-  /** The connection closes after this many bytes of the body, in any case before the last byte. */
+  /** The connection closes after so many bytes of the body, in any case before the last byte. */
   s.object('control.v1.TruncateBodyEffect', { truncateAfterBytes: s.integer({ minimum: 0, maximum: 1_073_741_824 }) }),
   /** Another client writes the entity: before the preconditions of a mutation are checked, or right after a read. */
   s.object('control.v1.CompetingWriteEffect', { competingWrite: s.boolean() }),
@@ -102,7 +95,7 @@ export const FaultRule = resource('control.v1.FaultRule', {
     trigger: s.optional(FaultTrigger),
     effect: FaultEffect,
     createTime: s.readOnly(s.timestamp()),
-    /** Matching calls, whether the rule struck or not. */
+    /** Also calls that the rule did not strike. */
     timesMatched: s.readOnly(s.integer()),
     timesFired: s.readOnly(s.integer()),
     lastFiredTime: s.readOnly(s.timestamp()),
@@ -133,7 +126,6 @@ export const faultOperations = {
   /** Keeps the counts; see `resetFaultRuleCounts`. */
   updateFaultRule: update('/worlds/{worldName}/faults/{extId}', FaultRule, { ...one, iam: 'Update_Fault_Rule' }),
   deleteFaultRule: remove('/worlds/{worldName}/faults/{extId}', FaultRule, one),
-  /** Deletes all rules of the world. */
   deleteFaultRules: remove('/worlds/{worldName}/faults', FaultRule, one),
   resetFaultRuleCounts: action('/worlds/{worldName}/faults/{extId}/$actions/reset-counts', {
     ...one,

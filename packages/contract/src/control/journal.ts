@@ -26,7 +26,6 @@ export const Journal = resource('control.v1.Journal', {
   singleton: true,
 })
 
-/** ISO 8601, `PT5S`. */
 const duration = s.text({ minLength: 3, maxLength: 40 })
 
 const Assertion = s.object('control.v1.Assertion', {
@@ -61,7 +60,6 @@ export const AssertionResult = s.object('control.v1.AssertionResult', {
   endedBy: s.enumeration(['count', 'time', 'patience']),
   time: s.timestamp(),
   lastSequence: s.optional(s.integer()),
-  /** Oldest first; at most 10. */
   matching: s.arrayOf(s.integer()),
   /** Calls that nearly match a failed assertion, nearest first; at most 5. */
   nearest: s.arrayOf(NearMiss),

@@ -3,9 +3,7 @@ import { action } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
 
-/** A name, or an id. */
 const named = s.text({ minLength: 1, maxLength: 255 })
-/** IPv4 or IPv6. */
 const address = s.text({ minLength: 2, maxLength: 45 })
 const port = s.integer({ minimum: 0, maximum: 65535 })
 
@@ -15,7 +13,7 @@ const TraceEnd = s.object('control.v1.TraceEnd', {
   nicExtId: s.optional(s.uuid()),
   /** With a NIC: one of its addresses, by default the first. Without: any address. */
   address: s.optional(address),
-  /** In which an address without a NIC is; absent: outside of all VPCs. */
+  /** Location of an address without a NIC; absent: outside of all VPCs. */
   vpc: s.optional(named),
 })
 
@@ -37,7 +35,7 @@ export const TraceHop = s.object('control.v1.TraceHop', {
   entity: s.optionalObject('control.v1.TracedEntity', { kind: s.text(), extId: s.text(), name: s.optional(s.text()) }),
   /** The rule that decided, and what became of the packet. */
   decision: s.text(),
-  /** The packet has these addresses when it leaves the hop. */
+  /** Source and destination when the packet leaves the hop. */
   sourceAddress: s.text(),
   destinationAddress: s.text(),
 })

@@ -4,7 +4,6 @@ import * as s from '../schema.ts'
 import { controlled } from './administration.ts'
 import { happeningTypes, WorldHappening } from './world-happening.ts'
 
-/** ISO 8601: `PT5M`, `P90D`. */
 const duration = s.text({ minLength: 3, maxLength: 40 })
 
 export const WorldEvent = resource('control.v1.WorldEvent', {

@@ -1,11 +1,10 @@
 /**
- * Types of world events. A lasting event is ended by its counterpart. Effects: docs/reference/world-events.md.
+ * World events; a lasting one ends with its counterpart. Effects: docs/reference/world-events.md.
  * Source: behaviour clustermgmt.md 3, iam.md 11, networking.md 3.4, platform.md 12, vmm.md 3.8, volumes-storage.md 3 (faults).
  */
 import { names } from '../names.ts'
 import * as s from '../schema.ts'
 
-/** A name, or an id. */
 const named = s.text({ minLength: 1, maxLength: 255 })
 const nic = s.text({ minLength: 1, maxLength: 64 })
 const tcpPort = s.integer({ minimum: 1, maximum: 65535 })
@@ -70,7 +69,7 @@ const happenings = [
   }),
   happening('CONTAINER_FILLS', {
     container: named,
-    /** Usage of the container after the writes of others. */
+    /** Usage after these writes. */
     percent: s.withDefault(percent, 100),
   }),
   happening('CONTAINER_FREED', { container: named }),
@@ -84,7 +83,7 @@ const happenings = [
   happening('STORAGE_CLIENT_CONNECTS', { client: named }),
   happening('STORAGE_CLIENT_CHANGES_SECRET', {
     client: named,
-    /** CHAP secret that the client sends from now on; it logs in when the access list has the same. */
+    /** Sent by the client from now on; it logs in when the access list has the same secret. */
     secret: s.secret(s.text({ minLength: 12, maxLength: 16 })),
   }),
   happening('STORAGE_CLIENT_RESTORES_SECRET', { client: named }),
@@ -135,14 +134,12 @@ const happenings = [
     /** An S3 service, one of its buckets, or a cluster that keeps backups. */
     place: named,
     fault: s.withDefault(s.enumeration(placeFaults), 'UNREACHABLE'),
-    /** Uploads that still succeed. */
     afterUploads: s.optional(s.integer({ minimum: 0, maximum: 1_000_000 })),
   }),
   happening('OBJECT_STORE_RETURNS', { place: named }),
   happening('WEB_SERVER_FAILS', {
     server: named,
     fault: s.withDefault(s.enumeration(['DOWN', 'SILENT', 'STATUS']), 'DOWN'),
-    /** For STATUS. */
     status: s.optional(s.integer({ minimum: 400, maximum: 599 })),
   }),
   happening('WEB_SERVER_RETURNS', { server: named }),
@@ -181,7 +178,6 @@ const happenings = [
     kind: s.enumeration(factKinds),
     of: named,
     path: s.text({ minLength: 1, maxLength: 255 }),
-    /** Absent: the field is unset. */
     value: s.optional(s.anything()),
     /** Replaces `value` for a secret field. */
     secret: s.secret(s.text({ maxLength: 1024 })),

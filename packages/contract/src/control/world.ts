@@ -1,6 +1,6 @@
 /**
- * An isolated control plane with its own store, clock, randomness and infrastructure. `default` always exists.
- * Clients select a world by the header `X-World`, the host `<name>.localhost`, or a port of its own.
+ * An isolated control plane with its own store, clock, randomness and infrastructure; `default` always exists. Selected by the header
+ * `X-World`, the host `<name>.localhost`, or a port of its own.
  */
 import { action, create, type EntityOf, get, list, read, remove, resource, update } from '../operation.ts'
 import * as s from '../schema.ts'
@@ -30,7 +30,7 @@ export const World = resource('control.v1.World', {
   fields: {
     name: s.immutable(worldName),
     description: s.optional(s.text({ maxLength: 1000, multiline: true })),
-    /** A port that only this world answers on; 0: a free one, which answers show. Absent: none. */
+    /** Serves this world only; 0: a free one, which answers show. Absent: none. */
     port: s.optional(port),
     preset: s.readOnly(s.enumeration(presets)),
     rateLimits: s.readOnly(settings.rateLimits),
@@ -71,7 +71,6 @@ const WorldCreation = s.object('control.v1.WorldCreation', {
   ...creation,
   /** Excludes `seed`; default: `demo`. */
   preset: s.optional(s.enumeration(presets)),
-  /** YAML. */
   seed: s.optional(seedText),
 })
 

@@ -6,8 +6,7 @@ import * as s from '../schema.ts'
 import { Message } from '../shapes.ts'
 import { policyReaders } from './roles.ts'
 
-// Free JSON, because key order and spelling are kept (iam.md 9.1). Clients may also send the filter under
-// `$reserved` or as properties of the element: both forms are normalised before validation.
+// Free JSON: key order and spelling are kept (iam.md 9.1). Other forms (`$reserved`, properties) are normalised before validation.
 const EntityFilter = s.object(
   'iam.v4.authz.EntityFilter',
   { entityFilter: s.anything() },

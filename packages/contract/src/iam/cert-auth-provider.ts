@@ -8,7 +8,6 @@ const url = { maxLength: 2048, pattern: '^https?://[^\\s/?#]+[^\\s]*$' } as cons
 const revocation = {
   isCrlEnabled: s.withDefault(s.boolean(), false),
   crlDps: s.optional(s.arrayOf(s.text(url), { maxItems: 10, uniqueItems: true })),
-  /** Seconds. */
   globalCrlRefreshInterval: s.withDefault(s.integer({ minimum: 60, maximum: 604_800 }), 86_400),
   isOcspEnabled: s.withDefault(s.boolean(), false),
   /** Default: the responder that the certificate names (authority information access). */

@@ -35,7 +35,6 @@ export const Key = resource('iam.v4.authn.Key', {
   iamNoun: 'User_Key',
   internal: {
     userExtId: s.uuid(),
-    /** SHA-256, in hexadecimal digits. */
     apiKeyDigest: s.optional(s.text()),
     /** Signatures need the key itself, so it is sealed rather than digested. */
     objectSecretKey: s.secret(s.text()),

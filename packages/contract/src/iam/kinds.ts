@@ -1,5 +1,3 @@
-/** The kinds of the namespace by stem: one line per kind, sorted. */
-
 export { authorizationPolicyOperations as 'authorization-policy' } from './authorization-policy.ts'
 export { certAuthProviderOperations as 'cert-auth-provider' } from './cert-auth-provider.ts'
 export { clientOperations as client } from './client.ts'

@@ -1,4 +1,4 @@
-/** A way to sign in, derived from the configured providers. Source: catalogue iam.json; behaviour iam.md 5, 10. */
+/** Derived from the configured providers. Source: catalogue iam.json; behaviour iam.md 5, 10. */
 import { list, perSecond, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 

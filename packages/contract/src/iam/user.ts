@@ -103,7 +103,7 @@ export const userOperations = {
   createUser: create('/authn/users', User, { ...mutation, roles: [...userWriters, 'Project Admin'] }),
   getUserById: get('/authn/users/{extId}', User, { ...view, own: 'extId' }),
   updateUserById: update('/authn/users/{extId}', User, { ...mutation, roles: userWriters }),
-  /** Only for the user's own password; the only operation that a user with a forced reset may call. */
+  /** Forced resets permit only this operation; it changes only the user's own password. */
   changeUserPassword: action('/authn/users/$actions/change-password', {
     of: User,
     body: s.object('iam.v4.authn.PasswordChangeRequest', {

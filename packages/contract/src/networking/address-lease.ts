@@ -1,7 +1,4 @@
-/**
- * Internal; usage, NICs, reservations and floating IPs derive from these rows.
- * Source: behaviour networking.md 1.3; 3.5 (an allocation's cost).
- */
+/** Internal; usage, NICs, reservations and floating IPs derive from it. Source: behaviour networking.md 1.3; 3.5 (an allocation's cost). */
 import { resource } from '../operation.ts'
 import * as s from '../schema.ts'
 
@@ -16,11 +13,11 @@ export const AddressLease = resource('networking.v4.config.AddressLease', {
         ASSIGNED, ASSIGNED_SECONDARY, DHCP_SERVER, FLOATING, GATEWAY, GATEWAY_INTERFACE, RESERVED, ROUTER_PORT,
         STRETCH_INTERFACE, VIRTUAL_IP
       `),
-    /** The NIC, VPC, floating IP, session or gateway that holds it; absent for reservations. */
+    /** NIC, VPC, floating IP, session or gateway; absent for reservations. */
     holderExtId: s.optional(s.uuid()),
     clientContext: s.optional(s.text({ maxLength: 256 })),
     since: s.timestamp(),
-    /** A task is releasing the address; other tasks cannot release it. */
+    /** A task is releasing the address, so others cannot. */
     isLeaving: s.optional(s.boolean()),
   },
   indexed: ['holderExtId', 'clientContext'],
@@ -32,14 +29,13 @@ export const AddressLease = resource('networking.v4.config.AddressLease', {
   ofCluster: { by: 'subnetExtId', partOf: 'Subnet' },
 })
 
-/** Leased addresses without a gap, so that one look-up finds the lowest free address. Derived from the leases. */
+/** Consecutive leases, so that one look-up finds the lowest free address. Derived from the leases. */
 export const AddressRun = resource('networking.v4.config.AddressRun', {
   fields: {},
   title: 'run of leased addresses',
   internal: {
     subnetExtId: s.uuid(),
     family: s.enumeration(['IPV4', 'IPV6']),
-    /** Both ends are leased. */
     first: s.text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
     last: s.text({ maxLength: 32, pattern: '^[0-9a-f]+$' }),
   },
@@ -47,7 +43,7 @@ export const AddressRun = resource('networking.v4.config.AddressRun', {
   ofCluster: { by: 'subnetExtId', partOf: 'Subnet' },
 })
 
-/** Lease counts of a subnet, stored because they are read often. `extId` is that of the subnet. */
+/** Lease counts of a subnet, stored because they are read often, under the subnet's id. */
 export const AddressTally = resource('networking.v4.config.AddressTally', {
   fields: {},
   title: 'tally of leases',

@@ -1,4 +1,4 @@
-/** A bridge that exists on hosts and that no virtual switch has; not stored. Source: catalogue networking.json; behaviour networking.md 1.18, 2. */
+/** A bridge that exists on hosts and that no virtual switch has; not stored. Source: catalogue networking.json; networking.md 1.18, 2. */
 import { action, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { controllerWriters, slowMutationRate } from './roles.ts'

@@ -52,7 +52,6 @@ export const FloatingIp = resource('networking.v4.config.FloatingIp', {
   iamNoun: 'Floating_Ip',
   internal: {
     change: changeHolding({
-      /** Values that a running update will set. */
       privateIp: s.optional(s.text()),
       loadBalancerSessionReference: s.optional(s.referenceTo('LoadBalancerSession')),
       vmNicReference: s.optional(s.referenceTo('Nic')),

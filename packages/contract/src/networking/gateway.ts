@@ -59,6 +59,7 @@ const InternalRoutingConfig = s.object('networking.v4.config.InternalRoutingConf
 })
 
 /** Exactly one of the three services. */
+/** Exactly one of the three services. */
 export const LocalNetworkServices = s.object('networking.v4.config.LocalNetworkServices', {
   localBgpService: s.optionalObject('networking.v4.config.LocalBgpService', {
     asn: autonomousSystemNumber(),
@@ -76,7 +77,6 @@ export const LocalNetworkServices = s.object('networking.v4.config.LocalNetworkS
   serviceAddresses: s.readOnly(s.arrayOf(IPAddress)),
 })
 
-/** Exactly one of the three services. */
 export const RemoteNetworkServices = s.object('networking.v4.config.RemoteNetworkServices', {
   remoteBgpService: s.optionalObject('networking.v4.config.RemoteBgpService', {
     address: IPAddress,

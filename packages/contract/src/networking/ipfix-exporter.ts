@@ -25,7 +25,6 @@ export const IpfixExporter = resource('networking.v4.config.IPFIXExporter', {
     description: s.optional(descriptionText()),
     ...collector,
     protocol: s.enumeration(['TCP', 'UDP', 'TLS_TCP']),
-    /** Bits a second. */
     exportRateLimitPerNodeBps: s.optional(s.integer({ minimum: 1000 })),
     metadata: s.optional(EntityMetadata),
   },

@@ -1,5 +1,3 @@
-/** The kinds of the namespace by stem: one line per kind, sorted. */
-
 export { awsSubnetOperations as 'aws-subnet' } from './aws-subnet.ts'
 export { awsVpcOperations as 'aws-vpc' } from './aws-vpc.ts'
 export { bgpRouteOperations as 'bgp-route' } from './bgp-route.ts'

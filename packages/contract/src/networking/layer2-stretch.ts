@@ -55,9 +55,7 @@ export const Layer2Stretch = resource('networking.v4.config.Layer2Stretch', {
   title: 'layer-2 stretch',
   internal: {
     subnetExtId: s.referenceTo('Subnet'),
-    /** VPN. */
     vpnConnectionExtId: s.optional(s.referenceTo('VpnConnection')),
-    /** VXLAN. */
     gatewayExtId: s.optional(s.referenceTo('Gateway')),
     /** Absent: the remote VTEP gateway is an entity of the other manager. */
     remoteGatewayExtId: s.optional(s.referenceTo('Gateway')),

@@ -5,7 +5,6 @@ import { LoadBalancerSession } from './load-balancer-session.ts'
 import { routingReaders } from './roles.ts'
 import { sampledRead, samples, statType } from './sampled.ts'
 
-/** Whole numbers. */
 const traffic = { numBytes: samples(), numPackets: samples(), numRequests: samples() }
 
 export const LoadBalancerSessionStats = s.object('networking.v4.stats.LoadBalancerSessionStats', {
@@ -14,7 +13,7 @@ export const LoadBalancerSessionStats = s.object('networking.v4.stats.LoadBalanc
   listenerStats: s.optional(
     s.arrayOf(s.object('networking.v4.stats.ListenerStats', { virtualIpAddress: s.optional(s.text()), ...traffic })),
   ),
-  /** Also of former targets that had traffic: the sum over the targets is the traffic of the listener. */
+  /** Includes former targets with traffic: the sum over targets is the traffic of the listener. */
   targetStats: s.optional(
     s.arrayOf(s.object('networking.v4.stats.TargetStats', { virtualNicReference: s.optional(s.uuid()), ...traffic })),
   ),

@@ -15,7 +15,7 @@ export const Listener = s.object('networking.v4.config.Listener', {
   portRanges: s.arrayOf(PortRange, { minItems: 1, maxItems: 20 }),
   virtualIP: s.object('networking.v4.config.VirtualIP', {
     assignmentType: s.enumeration(['DYNAMIC', 'STATIC']),
-    /** The server chooses that of a DYNAMIC one. */
+    /** Chosen by the server for DYNAMIC. */
     ipAddress: s.optional(IPAddress),
     subnetReference: s.immutable(s.referenceTo('Subnet')),
   }),
@@ -31,7 +31,7 @@ export const NicTarget = s.object('networking.v4.config.NicTarget', {
 })
 
 export const CategoryTarget = s.object('networking.v4.config.CategoryTarget', {
-  /** VMs with all these categories; of each, its first NIC in the VPC. */
+  /** VMs with all these categories, each with its first NIC in the VPC. */
   matchAll: s.arrayOf(
     s.object('networking.v4.config.CategoryVnicSelector', {
       extId: s.referenceTo('Category'),

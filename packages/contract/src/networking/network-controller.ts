@@ -24,7 +24,7 @@ export const NetworkController = resource('networking.v4.config.NetworkControlle
   },
   internal: {
     change: s.optional(Change),
-    /** Resources that each node of the manager adds; absent for the controller that came with the manager. */
+    /** Added to each node of the manager; absent for the controller that came with the manager. */
     growth: s.optionalObject('', { vcpus: s.integer({ minimum: 0 }), memoryBytes: s.integer({ minimum: 0 }) }),
   },
   iam: { category_uuid: 'metadata/categoryIds', owner_uuid: 'metadata/ownerReferenceId' },

@@ -8,7 +8,6 @@ import { changeHolding, descriptionText, EntityMetadata, nameText, ownAttributes
 
 const threshold = () => s.withDefault(s.integer({ minimum: 1, maximum: 64 }), 3)
 
-/** Seconds. */
 export const DataPlaneHealthCheckConfig = s.object('networking.v4.config.DataPlaneHealthCheckConfig', {
   intervalSecs: s.withDefault(s.integer({ minimum: 1, maximum: 65535 }), 5),
   timeoutSecs: s.withDefault(s.integer({ minimum: 1, maximum: 65535 }), 1),
@@ -29,7 +28,7 @@ export const NicPair = s.object('networking.v4.config.NicPair', {
 })
 
 const pairs = () => s.arrayOf(NicPair, { minItems: 1, maxItems: 2 })
-/** VMs with NICs in the pairs. */
+/** Machines with NICs in the pairs. */
 const machines = () => s.optional(s.arrayOf(s.referenceTo('Vm')))
 
 export const NetworkFunction = resource('networking.v4.config.NetworkFunction', {
@@ -38,7 +37,7 @@ export const NetworkFunction = resource('networking.v4.config.NetworkFunction', 
     description: s.optional(descriptionText()),
     highAvailabilityMode: s.enumeration(['ACTIVE_PASSIVE']),
     trafficForwardingMode: s.withDefault(s.enumeration(['INLINE', 'VTAP']), 'INLINE'),
-    /** INLINE only. Default, and stored for NO_ACTION: FAIL_CLOSE. */
+    /** INLINE only. NO_ACTION is stored as the default, FAIL_CLOSE. */
     failureHandling: s.optional(s.enumeration(['NO_ACTION', 'FAIL_CLOSE', 'FAIL_OPEN'])),
     dataPlaneHealthCheckConfig: s.optional(DataPlaneHealthCheckConfig),
     nicPairs: pairs(),

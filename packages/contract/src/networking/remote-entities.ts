@@ -1,7 +1,4 @@
-/**
- * Views of the networks of another manager, for layer-2 stretches. Not stored.
- * Source: catalogue networking.json; behaviour networking.md 1.13, 2.
- */
+/** Networks of another manager, for layer-2 stretches; not stored. Source: catalogue networking.json; behaviour networking.md 1.13, 2. */
 import { get, list, resource } from '../operation.ts'
 import * as s from '../schema.ts'
 import { HighAvailabilityGroup } from './gateway.ts'
@@ -60,7 +57,6 @@ export const RemoteVpnConnection = resource('networking.v4.config.RemoteVpnConne
     localGatewayReference: s.uuid(),
     remoteGatewayReference: s.uuid(),
     localGatewayRole: s.enumeration(['INITIATOR', 'ACCEPTOR']),
-    /** Without its key. */
     ipsecConfig: IpsecConfig,
     dpdConfig: s.optional(DpdConfig),
     qosConfig: s.optional(QosConfig),
@@ -79,7 +75,6 @@ export const RemoteVtepGateway = resource('networking.v4.config.RemoteVtepGatewa
     name: s.optional(s.text()),
     vxlanPort: s.optional(s.integer()),
     isActive: s.optional(s.boolean()),
-    /** Whether it is a gateway of this manager. */
     isLocal: s.optional(s.boolean()),
     highAvailabilityGroup: s.optional(HighAvailabilityGroup),
   },

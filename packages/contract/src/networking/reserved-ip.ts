@@ -21,7 +21,7 @@ const chosenAddresses = {
   clientContext: s.optional(s.text({ maxLength: 256 })),
 }
 
-/** `reserveType` decides which other fields are required; fields of other types are refused. */
+/** `reserveType` decides which other fields are required; others are refused. */
 export const IpReserveSpec = s.object('networking.v4.config.IpReserveSpec', {
   reserveType: s.enumeration(['IP_ADDRESS_COUNT', 'IP_ADDRESS_RANGE', 'IP_ADDRESS_LIST']),
   ...chosenAddresses,

@@ -28,7 +28,6 @@ export const controllerReaders: readonly RoleName[] = names(`
 `)
 export const controllerWriters: readonly RoleName[] = ['Platform Admin', 'Super Admin']
 
-/** They read switches, bonds, capabilities of clusters and NIC profiles. */
 export const switchReaders: readonly RoleName[] = names(`
   Consumer, Developer, Network Infra Admin, Operator, Platform Admin, Platform Viewer, Project Admin, Super Admin,
   VPC Admin, Virtual Machine Admin, Virtual Machine Operator, Virtual Machine Viewer

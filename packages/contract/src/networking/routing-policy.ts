@@ -83,7 +83,6 @@ export const RoutingPolicy = resource('networking.v4.config.RoutingPolicy', {
   gate: { product: 'FLOW_VIRTUAL_NETWORKING', networkController: true },
 })
 
-/** Resets the counters of one policy, or of all policies of the VPC. */
 export const RoutingPolicyClearCountersSpec = s.object('networking.v4.stats.RoutingPolicyClearCountersSpec', {
   vpcExtId: s.referenceTo('Vpc'),
   routingPolicyExtId: s.optional(s.referenceTo('RoutingPolicy')),

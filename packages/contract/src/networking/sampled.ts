@@ -1,7 +1,4 @@
-/**
- * The common form of statistics: arrays without times, value i belongs to sample i. Source: catalogue networking.json;
- * behaviour networking.md 3.3.
- */
+/** Statistics as arrays without times: value i belongs to sample i. Source: catalogue networking.json; behaviour networking.md 3.3. */
 import { perSecond } from '../operation.ts'
 import * as s from '../schema.ts'
 import { statisticsQuery } from '../statistics.ts'
@@ -11,7 +8,6 @@ export const statType = s.enumeration(['SUM', 'MIN', 'MAX', 'AVG', 'COUNT', 'LAS
 /** Sample i is taken at max($startTime, creation) + i times the interval. */
 export const sampledQuery = { ...statisticsQuery, $statType: s.withDefault(statType, 'LAST') } as const
 
-/** Options of a read of the statistics of one entity. */
 export const sampledRead = (answer: s.ObjectSchema) => ({
   rateLimit: perSecond(2, 2, 4),
   query: sampledQuery,

@@ -8,7 +8,7 @@ export const EntityMetadata = s.object('common.v1.config.Metadata', {
   categoryIds: s.optional(s.arrayOf(s.referenceTo('Category'), { maxItems: 256 })),
 })
 
-/** Attributes in authorization policies that kinds with a name and metadata share. */
+/** Attributes in authorization policies of kinds with a name and metadata. */
 export const ownAttributes = {
   category_uuid: 'metadata/categoryIds',
   name: 'name',
@@ -38,7 +38,6 @@ export const IPSubnet = s.object(
 export const IPv4Pool = s.object('networking.v4.config.IPv4Pool', { startIp: IPv4Address, endIp: IPv4Address })
 export const IPv6Pool = s.object('networking.v4.config.IPv6Pool', { startIp: IPv6Address, endIp: IPv6Address })
 
-/** At least one family. */
 export const IPConfig = s.object('networking.v4.config.IPConfig', {
   ipv4: s.optionalObject('networking.v4.config.IPv4Config', {
     ipSubnet: IPv4Subnet,

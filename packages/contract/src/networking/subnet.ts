@@ -91,7 +91,7 @@ export const Subnet = resource('networking.v4.config.Subnet', {
     /** OVERLAY: unique in the deployment; never shown. */
     vni: s.optional(s.integer({ minimum: 4096, maximum: 16777215 })),
     change: changeHolding({
-      /** The value that a running update will set; until it ends, addresses must fit both. */
+      /** Set by a running update; until it ends, addresses must fit both values. */
       ipConfig: s.optional(s.arrayOf(IPConfig, { maxItems: 1 })),
       isNatEnabled: s.optional(s.boolean()),
     }),

@@ -28,9 +28,8 @@ export const TrafficMirror = resource('networking.v4.config.TrafficMirror', {
     destinationList: destinations(),
     /** Default: the host of the first source. */
     hostReferenceList: one(),
-    /** The cluster of the host. */
     clusterReferenceList: one(),
-    /** Carries the copies to destinations on other hosts. */
+    /** Needed for destinations on other hosts. */
     virtualSwitchReference: s.optional(s.referenceTo('VirtualSwitch')),
     state: s.readOnly(s.enumeration(['ACTIVE', 'ERROR', 'DISABLED'])),
     stateMessage: s.readOnly(s.text({ multiline: true })),

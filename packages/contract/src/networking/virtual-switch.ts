@@ -31,7 +31,6 @@ export const VirtualSwitchCluster = s.object('networking.v4.config.Cluster', {
 
 export const IgmpSpec = s.object('networking.v4.config.IgmpSpec', {
   isSnoopingEnabled: s.withDefault(s.boolean(), false),
-  /** Seconds. */
   snoopingTimeout: s.withDefault(s.integer({ minimum: 0 }), 300),
   querierSpec: s.optionalObject('networking.v4.config.QuerierSpec', {
     isQuerierEnabled: s.withDefault(s.boolean(), false),
@@ -60,7 +59,7 @@ export const VirtualSwitch = resource('networking.v4.config.VirtualSwitch', {
   internal: {
     /** The one cluster of `clusters`, for uniqueness and the header X-Cluster-Id. */
     clusterExtId: s.uuid(),
-    /** Each NIC as `<host>/eth0`, however the body names it. */
+    /** As `<host>/eth0`, however the body names the NIC. */
     uplinks: s.optional(s.arrayOf(s.text())),
     /** With values that the update will store. */
     change: changeHolding({

@@ -23,7 +23,6 @@ export const Vnic = resource('networking.v4.config.Vnic', {
 
 export const VnicMigrationItemSpec = s.object('networking.v4.config.VnicMigrationItemSpec', {
   ...baseFields,
-  /** The subnet that the NIC moves to. */
   networkUuid: s.referenceTo('Subnet'),
   requestedIpAddresses: s.optional(s.arrayOf(IPAddress, { maxItems: 2 })),
   metadata: s.readOnly(EntityMetadata),

@@ -20,7 +20,7 @@ export const VpcNsStats = s.object('networking.v4.stats.VpcNsStats', {
 })
 
 export const vpcNsStatsOperations = {
-  /** `extId` is that of an external subnet of the VPC. */
+  /** `extId`: an external subnet of the VPC. */
   getVpcNsStats: read('/stats/vpc/{vpcExtId}/external-subnets/{extId}', VpcNsStats, {
     of: Vpc,
     target: 'vpcExtId',

@@ -18,7 +18,7 @@ export const VpcVirtualSwitchMapping = resource('networking.v4.config.VpcVirtual
   iamNoun: 'Vpc_Virtual_Switch_Mapping',
   internal: {
     clusterExtId: s.uuid(),
-    /** The switch that a running update will set: it cannot be deleted until then. */
+    /** Set by a running update: the switch cannot be deleted until then. */
     change: changeHolding({ virtualSwitchUuid: s.optional(s.referenceTo('VirtualSwitch')) }),
   },
   unique: [{ fields: ['clusterExtId'], error: 'NETWORKING_ENTITY_ALREADY_EXISTS' }],

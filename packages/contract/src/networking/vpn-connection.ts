@@ -11,7 +11,7 @@ const authenticationAlgorithm = () =>
 const encryptionAlgorithm = () =>
   s.withDefault(s.enumeration(['AES128', 'AES256', 'TRIPLE_DES', 'AES256GCM128']), 'AES256')
 const lifetimeSecs = (seconds: number) => s.withDefault(s.integer({ minimum: 300, maximum: 86400 }), seconds)
-/** A domain name, an address, a mail address or a distinguished name. Quotes would end a text of a vendor's configuration. */
+/** A domain name, address, mail address or distinguished name. Quotes would end a text of a vendor's configuration. */
 const authenticationId = () => s.optional(s.text({ minLength: 1, maxLength: 255, pattern: '^[A-Za-z0-9.:@_=,/+ -]+$' }))
 const limitMbps = () => s.optional(s.integer({ minimum: 1, maximum: 10000 }))
 
@@ -24,7 +24,6 @@ export const IpsecConfig = s.object('networking.v4.config.IpsecConfig', {
   ipsecAuthenticationAlgorithm: authenticationAlgorithm(),
   ipsecEncryptionAlgorithm: encryptionAlgorithm(),
   ipsecLifetimeSecs: lifetimeSecs(3600),
-  /** 14, 19 or 20. */
   espPfsDhGroupNumber: s.withDefault(s.integer({ minimum: 14, maximum: 20 }), 14),
   localAuthenticationId: authenticationId(),
   remoteAuthenticationId: authenticationId(),
@@ -33,7 +32,6 @@ export const IpsecConfig = s.object('networking.v4.config.IpsecConfig', {
   remoteVtiIp: s.optional(IPAddress),
 })
 
-/** Dead peer detection. */
 export const DpdConfig = s.object('networking.v4.config.DpdConfig', {
   intervalSecs: s.withDefault(s.integer({ minimum: 1, maximum: 3600 }), 10),
   timeoutSecs: s.withDefault(s.integer({ minimum: 2, maximum: 86400 }), 30),

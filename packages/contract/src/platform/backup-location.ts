@@ -12,7 +12,6 @@ const ConnectionConfig = s.object('platform.v4.management.ConnectionConfig', {
   ipAddressOrHostname: IPAddressOrFQDN,
   port: s.withDefault(s.integer({ minimum: 1, maximum: 65535 }), 443),
   shouldSkipCertificateValidation: s.withDefault(s.boolean(), false),
-  /** PEM. */
   certificate: s.optional(s.text({ multiline: true })),
   hasCustomCertificate: s.optional(s.boolean()),
 })

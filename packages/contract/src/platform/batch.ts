@@ -7,7 +7,7 @@ import * as s from '../schema.ts'
 const BatchSpecMetadata = s.object('platform.v4.operations.BatchSpecMetadata', {
   action: s.enumeration(['CREATE', 'MODIFY', 'ACTION', 'DELETE']),
   name: s.text({ minLength: 1, maxLength: 256 }),
-  /** URI of the operation that each element invokes, `/api/<namespace>/<version>/…`, path variables in braces. */
+  /** URI of the operation for each element, `/api/<namespace>/<version>/…`, path variables in braces. */
   uri: s.text({ named: 'href', pattern: '^/api/[a-z-]{2,16}/v[0-9]+\\.[0-9]+(?:\\.[a-z][0-9]+)?/.*$' }),
   shouldStopOnError: s.withDefault(s.boolean(), false),
   /** Elements that run at the same time. */

@@ -82,7 +82,7 @@ export const DomainManager = resource('platform.v4.config.DomainManager', {
   iam: { cluster_uuid: 'hostingClusterExtId', name: 'config/name' },
   unique: [{ fields: ['config/name'], error: 'DOMAIN_MANAGER_ALREADY_EXISTS' }],
   internal: {
-    /** This instance; its row is never removed. */
+    /** Marks this instance, whose row is never removed. */
     isOwn: s.optional(s.boolean()),
   },
   indexed: ['isOwn'],

@@ -1,5 +1,3 @@
-/** The kinds of the namespace by stem: one line per kind, sorted. */
-
 export { backupTargetOperations as 'backup-target' } from './backup-target.ts'
 export { batchOperations as batch } from './batch.ts'
 export { categoryOperations as category } from './category.ts'

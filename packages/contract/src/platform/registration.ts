@@ -25,9 +25,9 @@ export const Registration = resource('platform.v4.management.Registration', {
   internal: {
     domainManagerExtId: s.referenceTo('DomainManager'),
     address: s.text({ maxLength: 255 }),
-    /** SHA-256, in hex, of the certificate that was pinned at registration; any other is refused. */
+    /** SHA-256, in hex, of the certificate pinned at registration; any other is refused. */
     certificate: s.text({ maxLength: 64 }),
-    /** API key with which this manager signs in there; absent for clusters, which their certificate identifies. */
+    /** For sign-ins at a manager; absent for clusters, which their certificate identifies. */
     trustKey: s.secret(s.text()),
     misses: s.integer(),
   },

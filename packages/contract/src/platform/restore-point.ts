@@ -25,7 +25,7 @@ export const RestorePoint = resource('platform.v4.management.RestorePoint', {
   derived: true,
 })
 
-/** Absent fields are taken from the restore point; ids of the restore point may be used. */
+/** Absent fields are taken from the restore point, whose ids may be used. */
 const RestoreSpec = s.object('platform.v4.management.RestoreSpec', {
   domainManager: s.ofAnotherWorld(DomainManager.schema),
 })

@@ -23,7 +23,7 @@ export const TaskJob = resource('platform.v4.config.TaskJob', {
     taskExtId: s.taskId(),
     /** May read the jobs of the task without a policy. */
     ownerExtId: s.uuid(),
-    /** JSON of the element until it has run; sealed, because bodies may contain secrets. */
+    /** JSON until it has run; sealed, because bodies may contain secrets. */
     element: s.secret(s.text({ multiline: true })),
     /** The task that an asynchronous element waits for. */
     elementTaskExtId: s.taskId(),

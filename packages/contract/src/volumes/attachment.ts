@@ -5,10 +5,8 @@ import * as s from '../schema.ts'
 /** Index on the SCSI bus of the VM; default: the lowest free one. */
 export const scsiIndex = s.optional(s.integer({ minimum: 0, maximum: 255 }))
 
-/** `extId` is that of the VM. */
 export const vmAttachmentFields = { extId: s.uuid(), index: scsiIndex }
 
-/** `extId` is that of the client. */
 export const iscsiClientAttachmentFields = { extId: s.uuid(), clusterReference: s.readOnly(s.uuid()) }
 
 const NvmfClientAttachment = s.object('volumes.v4.config.NvmfClientAttachment', {

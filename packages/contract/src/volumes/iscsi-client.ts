@@ -11,8 +11,7 @@ export const numVirtualTargets = s.integer({ minimum: 1, maximum: 32 })
 export const attachmentSite = s.enumeration(['PRIMARY', 'SECONDARY'])
 
 /**
- * Created by the first attach, kept after the last detach.
- * Source: specification 4.3, 5, 8; catalogue volumes.json; behaviour volumes-storage.md 1.5, 2.
+ * From the first attach on, also after the last detach. Source: specification 4.3, 5, 8; catalogue volumes.json; volumes-storage.md 1.5, 2.
  */
 export const IscsiClient = resource('volumes.v4.config.IscsiClient', {
   fields: {

@@ -1,5 +1,3 @@
-/** The kinds of the namespace by stem: one line per kind, sorted. */
-
 export { iscsiClientOperations as 'iscsi-client' } from './iscsi-client.ts'
 export { nvmfClientOperations as 'nvmf-client' } from './nvmf-client.ts'
 export { vmAttachmentOperations as 'vm-attachment' } from './vm-attachment.ts'

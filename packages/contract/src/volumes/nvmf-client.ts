@@ -5,8 +5,8 @@ import { nvmfClientReaders, volumeAdmins } from './roles.ts'
 import { VolumeGroup } from './volume-group.ts'
 
 /**
- * Created by the first attach, kept after the last detach.
- * Source: specification 2.2, 4.3, 5, 8; catalogue volumes.json (fields, limits); behaviour volumes-storage.md 1.6, 2.
+ * From the first attach on, also after the last detach. Source: specification 2.2, 4.3, 5, 8; catalogue volumes.json; volumes-storage.md
+ * 1.6, 2.
  */
 export const NvmfClient = resource('volumes.v4.config.NvmfClient', {
   fields: {

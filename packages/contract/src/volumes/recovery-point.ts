@@ -8,12 +8,11 @@ export const VolumeGroupRecoveryPoint = resource('volumes.v4.config.VolumeGroupR
   internal: {
     volumeGroupExtId: s.referenceTo('VolumeGroup'),
     creationTime: s.timestamp(),
-    /** Set when a revert has succeeded, on the recovery point that keeps the state before it. */
+    /** Set on the recovery point of the previous state when a revert has succeeded. */
     expirationTime: s.optional(s.timestamp()),
     disks: s.arrayOf(
       s.object('', {
         diskExtId: s.uuid(),
-        /** The id of the disk recovery point. */
         imageExtId: s.uuid(),
         index: s.integer(),
         sizeBytes: s.integer(),

@@ -22,7 +22,6 @@ export const VolumeDisk = resource('volumes.v4.config.VolumeDisk', {
   iamNoun: 'Volume_Group_Disk',
   internal: {
     volumeGroupExtId: s.referenceTo('VolumeGroup'),
-    /** While the copy is running. */
     copyOf: s.referenceTo('VolumeDisk'),
   },
   rel: 'volumes:config:volume-group:disk',

@@ -6,7 +6,6 @@ import { seriesOf, statisticsQuery } from '../statistics.ts'
 import { volumeStatsReaders } from './roles.ts'
 import { VolumeGroup } from './volume-group.ts'
 
-/** The value of the interval that ends at `timestamp`. */
 const TimeValuePair = s.object('volumes.v4.stats.TimeValuePair', {
   timestamp: s.optional(s.timestamp()),
   value: s.optional(s.integer()),

@@ -12,8 +12,8 @@ export const authenticationType = s.enumeration(['CHAP', 'NONE'])
 export const chapSecret = s.secret(s.text({ minLength: 12, maxLength: 16, pattern: '^[!-~]+$' }))
 
 /**
- * `attachmentType`, `protocol` and `attachments` derive from the attachments; a creation may set the first two, which
- * apply until the first attachment.
+ * `attachmentType` and `protocol` of a creation apply until the first attachment; then they, and `attachments`, derive from the
+ * attachments.
  * Source: specification 2.2, 4.3; catalogue volumes.json; behaviour volumes-storage.md 1.1, 1.2, 2.
  */
 export const VolumeGroup = resource('volumes.v4.config.VolumeGroup', {

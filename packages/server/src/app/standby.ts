@@ -10,10 +10,9 @@ import { originAt } from '../http/origins.ts'
 import { headerFor, ownConnectionHeader } from '../http/wire/proxy-protocol.ts'
 import { refusalToListen } from './refusal-to-listen.ts'
 
-/** While no process is active. */
 const waiting = {
   retryMillis: 100,
-  /** Then waiting connections are closed, and the lock is tried ten times less often. */
+  /** Afterwards waiting connections are closed, and the lock is tried ten times less often. */
   retries: 100,
   connections: 1024,
 }
@@ -54,7 +53,6 @@ export class Standby {
       )
   }
 
-  /** Another process holds the lock. */
   get isWaiting(): boolean {
     return this.#isWaiting
   }
@@ -64,7 +62,7 @@ export class Standby {
     return this.#server
   }
 
-  /** Repeats `open` until no other process holds the lock. @throws StartRefusal; the errors of `open` */
+  /** Until no other process holds the lock. @throws StartRefusal; the errors of `open` */
   async open<T>(open: () => Promise<T>): Promise<T> {
     for (;;) {
       this.#isWaiting = false

@@ -1,7 +1,6 @@
 /**
- * AES-256-GCM with a random data key per restore point and a fresh nonce per part. Additional data of a part are its
- * restore point and number, so parts cannot be swapped; those of the wrapped data key include the manifest's digest,
- * so no part can be left out. Source: behaviour platform.md 8 (encryption).
+ * AES-256-GCM with a random data key per restore point and a fresh nonce per part. Additional data: restore point and number (parts cannot
+ * be swapped); for the wrapped data key also the manifest's digest (no part can be left out). Source: behaviour platform.md 8 (encryption).
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { BackupFault, type Manifest } from './format.ts'
@@ -9,7 +8,7 @@ import { BackupFault, type Manifest } from './format.ts'
 const nonceBytes = 12
 const tagBytes = 16
 
-/** Returns nonce, ciphertext and tag. `about` names the plaintext: the same for `decrypt`. */
+/** Returns nonce, ciphertext and tag. `about` names the plaintext, for `decrypt` too. */
 export function encrypt(key: Buffer, plain: Uint8Array, about: string): Buffer {
   const nonce = randomBytes(nonceBytes)
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about))

@@ -7,18 +7,16 @@
  *                                             /COMPLETE                  SHA-256 of the manifest, written last
  * ```
  *
- * - **Content** (`rows.ts`): the rows of all kinds as lines of JSON, which any store can load, unlike database pages. The section
- *   `manager` holds the rows of the control plane; the section `world`, in parts of its own, the facts of the simulated
- *   infrastructure (absent with real drivers). Secrets are sealed with a key of the restore point (`reseal.ts`), so that an
- *   instance with another master key can restore them.
- * - **Parts** (`pack.ts`, `unpack.ts`): the lines of a section are one stream of bytes that is cut every `plainPartBytes`, also
- *   inside a line. Each part is compressed (zstd) and sealed (AES-256-GCM) separately; one part is in memory at a time.
- * - **Keys** (`cipher.ts`): each restore point has a random data key, wrapped by the backup key with the digest of the manifest
- *   as additional data: a changed manifest does not open, even if its `COMPLETE` was recomputed.
- * - **Writing** (`writer.ts`): parts, manifest, `COMPLETE`, in this order. Object stores have no transactions: without `COMPLETE`
- *   there is no restore point, and files of an interrupted backup harm no other.
- * - **Reading**: `findRestorePoints` (`reader.ts`) checks digests and needs no key; `readRestorePoint` (`read.ts`) yields the rows
- *   in order and verifies everything on the way.
+ * - **Content** (`rows.ts`): rows of all kinds as lines of JSON, which any store can load, unlike database pages. The section `manager`
+ *   has the rows of the control plane; `world`, in parts of its own, the facts of the simulated infrastructure (absent with real drivers).
+ *   Secrets are sealed with a key of the restore point (`reseal.ts`), so that an instance with another master key can restore them.
+ * - **Parts** (`pack.ts`, `unpack.ts`): the lines of a section are one stream, cut every `plainPartBytes`, also inside a line. Each part
+ *   is compressed (zstd) and sealed (AES-256-GCM) separately; one part is in memory at a time.
+ * - **Keys** (`cipher.ts`): the backup key wraps the random data key of a restore point, with the digest of the manifest as additional
+ *   data: a changed manifest does not open, even if its `COMPLETE` was recomputed.
+ * - **Writing** (`writer.ts`): parts, manifest, `COMPLETE`, in this order. Object stores have no transactions: without `COMPLETE` there is
+ *   no restore point, and files of an interrupted backup harm no other.
+ * - **Reading**: `findRestorePoints` (`reader.ts`) checks digests without a key; `readRestorePoint` (`read.ts`) verifies all rows in order.
  *
  * Source: behaviour platform.md 8.
  */
@@ -26,7 +24,6 @@ import { createHash } from 'node:crypto'
 import type { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import type { ObjectStore, Place } from '../drivers/object-store.ts'
 
-/** Written by this version, and the newest that it reads. */
 export const formatVersion = 1
 
 export const prefix = 'hyperplane-backups'
@@ -42,9 +39,8 @@ export interface Part {
   readonly name: string
   readonly section: Section
   readonly sizeBytes: number
-  /** Digest of the sealed bytes in hexadecimal. */
   readonly sha256: string
-  /** Number of rows that end in this part, by kind. */
+  /** Rows that end in this part, by kind. */
   readonly rows: Readonly<Record<string, number>>
 }
 
@@ -54,12 +50,10 @@ export interface Manifest {
   readonly restorePointExtId: string
   /** Time of the snapshot, which contains everything committed before. */
   readonly creationTime: string
-  /** Without secrets. */
   readonly domainManager: DomainManager
   readonly key: {
     /** Identifies the backup key without revealing it. */
     readonly id: string
-    /** The data key, wrapped by the backup key. */
     readonly wrapped: string
   }
   readonly parts: readonly Part[]

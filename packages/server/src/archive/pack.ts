@@ -16,7 +16,6 @@ export interface Line {
 
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
-/** In order; packs each part on demand. */
 export function* packParts(lines: Iterable<Line>, dataKey: Buffer, restorePointExtId: string): Generator<PackedPart> {
   const plain = Buffer.allocUnsafe(plainPartBytes)
   let filled = 0

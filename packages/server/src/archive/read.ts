@@ -6,8 +6,7 @@ import type { BackupRow } from './rows.ts'
 import { damaged, Unpacker } from './unpack.ts'
 
 /**
- * Rows in order, one part in memory at a time. Reading to the end verifies all parts. Secrets stay sealed (`reseal.ts`).
- * @param backupKey 32 bytes
+ * Rows in order, one part in memory at a time; reading to the end verifies all parts. Secrets stay sealed (`reseal.ts`).
  * @throws BackupFault that names the part; ObjectStoreError from the place
  */
 export async function* readRestorePoint(

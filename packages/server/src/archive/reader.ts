@@ -15,7 +15,6 @@ import {
 } from './format.ts'
 
 export interface FoundRestorePoints {
-  /** Newest first. */
   readonly manifests: readonly Manifest[]
   /** A text for each skipped restore point. */
   readonly warnings: readonly string[]

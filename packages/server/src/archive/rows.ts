@@ -15,11 +15,10 @@ export interface EntityRow {
   readonly version: number
   /** Not published yet: a task was creating it. */
   readonly pending?: true
-  /** Secrets are sealed. */
   readonly document: Readonly<Record<string, unknown>> & { readonly extId: string }
 }
 
-/** Metadata of the store, such as the tenant. Precedes all entities. */
+/** Metadata of the store, such as the tenant; precedes all entities. */
 export interface MetaRow {
   readonly kind: 'meta'
   readonly name: string

@@ -9,7 +9,6 @@ export class Unpacker {
   readonly #dataKey: Buffer
   #index = 0
   #section: Section | undefined
-  /** The beginning of a row that ends in a later part. */
   #unfinishedRow: Buffer[] = []
 
   constructor(manifest: Manifest, dataKey: Buffer) {

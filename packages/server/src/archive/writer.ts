@@ -14,7 +14,6 @@ import type { PackedPart } from './pack.ts'
 
 export interface RestorePointContent
   extends Pick<Manifest, 'restorePointExtId' | 'creationTime' | 'productVersion' | 'domainManager'> {
-  /** 32 bytes. */
   readonly backupKey: Buffer
   readonly dataKey: Buffer
   /** From `packParts`; one part is in memory at a time. */
@@ -22,8 +21,7 @@ export interface RestorePointContent
 }
 
 /**
- * Parts, manifest, `COMPLETE`: an interrupted backup is no restore point. @param written called after each part
- * @throws ObjectStoreError; objects that were written before remain, without `COMPLETE`
+ * Parts, manifest, `COMPLETE`: an interrupted backup is no restore point. @param written called after each part @throws ObjectStoreError
  */
 export async function writeRestorePoint(
   { store, place }: BackupPlace,

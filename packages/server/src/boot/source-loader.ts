@@ -1,7 +1,4 @@
-/**
- * Resolves the service's 3,500 imports without the disk look-ups of Node, which take a quarter of a start.
- * A relative path with this file's extension is a module; workspace packages resolve equally everywhere.
- */
+/** Resolves 3,500 imports without Node's disk look-ups, a quarter of a start. Relative paths with this file's extension are modules. */
 import { type ResolveFnOutput, registerHooks } from 'node:module'
 import { extname } from 'node:path'
 

@@ -1,6 +1,6 @@
 /**
- * A folder, or `s3://BUCKET[/PREFIX][?endpoint=https://HOST:PORT&region=REGION]`. Credentials come only from the
- * environment: every user can read arguments. Source: behaviour platform.md 8 (place), 9 (offline).
+ * A folder, or `s3://BUCKET[/PREFIX][?endpoint=https://HOST:PORT&region=REGION]`. Credentials come from the environment only: every user
+ * can read arguments. Source: behaviour platform.md 8 (place), 9 (offline).
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'

@@ -1,7 +1,4 @@
-/**
- * Wraps each store's data key again; sealed secrets do not change. `default` comes last: after an interruption the
- * service still opens with the old key, and the command can be repeated.
- */
+/** Wraps each store's data key again; sealed secrets do not change. `default` is last: after an interruption the old key still works. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -26,10 +23,7 @@ export interface Rotation {
 
 const usage = `${rotateKeyCommand} --data DIR [--master-key-file OLD] --new-master-key-file NEW`
 
-/**
- * Idempotent. @returns lines for the operator
- * @throws StartRefusal when there is no data, the service runs, or a key is missing or wrong
- */
+/** Idempotent. @returns lines for the operator @throws StartRefusal without data, while the service runs, or for a bad key */
 export async function rotateMasterKey({ data, masterKeyFile, newMasterKeyFile }: Rotation): Promise<string> {
   const file = join(data, 'world.sqlite')
   if (!hasStore(file)) throw new StartRefusal(`The folder ${data} holds no data: name the right one with --data.`)

@@ -16,7 +16,7 @@ export type { Config } from './options.ts'
 export { InformationRequest } from './sources.ts'
 
 /**
- * Command line, else environment, else `hyperplane.yaml`, else default; the file's paths start from its folder.
+ * Command line, else environment, else `hyperplane.yaml` (its paths start from its folder), else default.
  * @throws StartRefusal for an unknown name, a bad value or a contradiction; InformationRequest
  */
 export function readConfig(argv: readonly string[], env: Environment, cwd: string): Config {

@@ -27,7 +27,7 @@ export interface Config {
   /** By the clock of a frozen world, a throttled client would never be served again. */
   readonly limits: 'real-time' | 'world-clock'
   readonly tier: 'xsmall' | 'small' | 'large' | 'xlarge'
-  /** Keeps the memory of the largest host of each cluster free for VMs of a host that fails. */
+  /** Keeps memory free for VMs of the largest host of each cluster, if that fails. */
   readonly haReservation: 'on' | 'off'
   readonly names: 'spec' | 'public'
   readonly durations: 'instant' | 'natural'
@@ -36,7 +36,7 @@ export interface Config {
   readonly versions: 'strict' | 'loose'
   readonly lockout: 'on' | 'off'
   readonly control: 'on' | 'off'
-  /** Shares the data folder: forwards connections to the process that holds it, and takes over when that ends. */
+  /** Forwards connections to the process that holds the data folder, and takes over when that ends. */
   readonly standby: boolean
   readonly importMebibytes: number
   /** Only on a loopback address. */

@@ -110,7 +110,6 @@ export interface EnvironmentValues {
   readonly configFile: string | undefined
   readonly adminPassword: string | undefined
   readonly backupKey: string | undefined
-  /** ACCESS-KEY-ID:SECRET */
   readonly objectStoreKey: string | undefined
 }
 

@@ -8,10 +8,7 @@ import type { Instance } from '../instance/instance.ts'
 /** A reset or a restore replaces the instance. */
 export type Home = () => Promise<Instance>
 
-/**
- * Reads the world once for each request, before its transaction: a reset waits for open transactions, so a transaction
- * that waited for the world would block it for ever.
- */
+/** Reads the world before each request's transaction: a reset waits for open transactions, which must not wait for the world. */
 export function createControlAccess(home: Home): AccessControl {
   const administrators = new WeakSet<Caller>()
   return {
@@ -34,7 +31,7 @@ export function createControlAccess(home: Home): AccessControl {
   }
 }
 
-/** Credentials are those of the world `default`, whose own authenticator is notified of changes. */
+/** Credentials of `default`, whose own authenticator is notified of changes. */
 export function createControlAuthenticator(home: Home): Authenticator {
   return {
     authenticate: (credentials) =>
@@ -47,9 +44,7 @@ export function createControlAuthenticator(home: Home): Authenticator {
   }
 }
 
-/**
- * Repeats `ask` if a reset replaced the instance during the call: a password from before the reset is no longer valid.
- */
+/** Asks again if a reset replaced the instance during the call: earlier passwords are no longer valid. */
 async function withCurrentInstance<T>(home: Home, ask: (instance: Instance) => T | Promise<T>): Promise<T> {
   for (;;) {
     const instance = await home()

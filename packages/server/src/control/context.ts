@@ -1,4 +1,4 @@
-/** Core's contexts for handlers of the control interface: `drivers` holds all worlds, or the world of the operation. */
+/** Contexts of core for the control interface: `drivers` holds all worlds, or the world of the operation. */
 
 import type { AnyResource, OperationSet } from '@hyperplane/contract'
 import type { ReadContext, WriteContext } from '../core/context.ts'
@@ -37,7 +37,7 @@ export type WorldsReadContext<T = unknown> = ReadContext<WorldsDriver, T>
 export type WorldContext<T = unknown> = WriteContext<WorldDriver, T>
 export type WorldReadContext<T = unknown> = ReadContext<WorldDriver, T>
 
-/** Keys of a mutex for a request: requests that share a key run one after another, from validation to answer. */
+/** Keys of a mutex: requests that share one run one after another, from validation to answer. */
 type TurnsOf<O> = (request: Request<O>) => readonly string[]
 
 export interface ControlDomain<D> extends Domain<D> {

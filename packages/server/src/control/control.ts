@@ -133,7 +133,6 @@ export class Control {
     }
   }
 
-  /** Ends requests that wait for calls or tasks, so that their connections can close. */
   release(): void {
     this.#ending.abort()
     this.#shared.journals.stopWaiting()
@@ -172,7 +171,7 @@ export class Control {
     }
   }
 
-  /** The world answers operations within it; the registry answers all others, also those that name an unknown world. */
+  /** The world answers operations within it; the registry all others, also those with an unknown world. */
   #dispatch(request: ApiRequest): ReturnType<Dispatch> {
     const [, , , segment, name] = request.path.split('/')
     const world = segment === 'worlds' && name !== undefined ? this.#worlds.get(decoded(name)) : undefined
@@ -185,7 +184,7 @@ export class Control {
     return isWithin && hooks.isKept ? hooks.dispatch(renamed) : this.#registry.dispatch(renamed)
   }
 
-  /** For a request within a world that reached the registry because the world had no control store. */
+  /** For a request that reached the registry because the world had no control store. */
   #dispatchWithinWorld({ stem }: Operation, { path }: ApiRequest): Dispatch | undefined {
     if (Object.hasOwn(worldsDomains, stem)) return undefined
     const world = this.#worlds.get(decoded(path.split('/')[4] ?? ''))

@@ -3,7 +3,6 @@
 const form = /^P(?=.)(?:(\d+)W)?(?:(\d+)D)?(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d{1,6})?)S)?)?$/
 const units = [7 * 86_400_000, 86_400_000, 3_600_000, 60_000, 1000]
 
-/** Milliseconds; undefined for any other text. */
 export function millisecondsOf(text: string): number | undefined {
   const [matched, ...amounts] = form.exec(text) ?? []
   if (matched === undefined) return undefined

@@ -1,7 +1,4 @@
-/**
- * The control interface of one world. Forks do not copy its fault rules and its journal; a reset removes them.
- * The store file is created by the first operation that stores something.
- */
+/** The control interface of one world. Copies of the world lack its fault rules and journal; resets remove them. */
 import { existsSync } from 'node:fs'
 import { FaultRule } from '@hyperplane/contract/control/fault'
 import { Refusal } from '../core/api-error.ts'
@@ -48,7 +45,7 @@ export class WorldControl implements WorldHooks {
   #isClosed = false
   #clearing: Promise<void> | undefined
   #closings = 0
-  /** Rejects requests that wait for the instance: a reset waits for their transactions, and would wait for ever. */
+  /** A reset waits for transactions of requests that wait for the instance, so these must be rejected. */
   readonly #abandonWaits = new Set<() => void>()
   readonly recorder: CallRecorder
 

@@ -1,7 +1,6 @@
 import { ApiError } from '../core/api-error.ts'
 import { unusableBecause } from '../worlds/unusable.ts'
 
-/** @throws ApiError 503 when the world does not open */
 export async function orWorldUnusable<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

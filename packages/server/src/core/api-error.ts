@@ -16,7 +16,6 @@ export interface AppMessage {
   readonly argumentsMap?: Readonly<Record<string, string>>
 }
 
-/** Anything that ends a request with an ErrorResponse. */
 export abstract class Refusal extends Error {
   abstract readonly status: number
   readonly headers: Record<string, string> = {}
@@ -24,7 +23,7 @@ export abstract class Refusal extends Error {
 
 type ExtraArguments = Readonly<Record<string, string | number>>
 
-/** A refusal chosen from the catalogue; a forgotten placeholder does not compile. */
+/** Chosen from the catalogue; a forgotten placeholder does not compile. */
 export class ApiError<K extends ErrorKey = ErrorKey> extends Refusal {
   readonly key: ErrorKey
   readonly status: number
@@ -68,14 +67,13 @@ export function refuseAll(errors: readonly ApiError[]): void {
   })
 }
 
-/** For each KEY, the namespace's own `<NAMESPACE>_<KEY>` replaces code and text; group, status and arguments stay. */
-/** The refusal with other messages. */
 export const withMessages = (refusal: ApiError, change: (message: AppMessage) => AppMessage): ApiError =>
   Object.assign(Object.create(refusal), {
     appMessage: change(refusal.appMessage),
     further: refusal.further.map(change),
   })
 
+/** For each KEY, the namespace's own `<NAMESPACE>_<KEY>` replaces code and text; group, status and arguments stay. */
 export function inTermsOf(namespace: string | undefined, refusal: unknown): unknown {
   if (namespace === undefined || !(refusal instanceof ApiError)) return refusal
   const own = (message: AppMessage): AppMessage => {

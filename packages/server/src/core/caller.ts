@@ -9,7 +9,7 @@ export interface Caller {
   readonly tenantId: string
   /** The password is accepted only to change it. */
   readonly mustChangePassword?: boolean
-  /** The password was replaced by this task, which is all that it still reads. */
+  /** The task that replaced the password: the caller can read nothing else. */
   readonly readsOnlyTask?: string
 }
 
@@ -24,7 +24,6 @@ export const systemCaller = (tenantId: string): Caller => ({
 })
 
 export interface Ids {
-  /** A UUID v4, lower case. */
   uuid(): string
   /** Uniform in [0, 1). */
   random(): number

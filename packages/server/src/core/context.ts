@@ -21,12 +21,9 @@ export interface ReadContext<D = unknown, T = unknown, P extends string = string
   scopeOf(kind: string): Promise<TypedFilter | 'none' | undefined>
   readonly unknown: 'refuse' | 'ignore'
   warn(message: string): void
-  /**
-   * Call once for each result of a handler or presenter that follows from the store alone, not from the time or from
-   * drivers: the answer is kept for clients that poll.
-   */
+  /** Call it for each result that follows from the store alone, not from time or drivers: the answer is kept for clients that poll. */
   followsStore(): void
-  /** In a transaction of its own that the response does not wait for. */
+  /** In a transaction of its own; the response does not wait for it. */
   noteUse(write: (transaction: Transaction) => Promise<void>): void
 }
 
@@ -37,7 +34,7 @@ export interface WriteContext<D = unknown, T = unknown, P extends string = strin
   afterCommit(work: () => void): void
 }
 
-/** @throws Error where the operation declares another kind for this parameter: a mistake in the handler */
+/** @throws Error where the operation declares another kind for the parameter: a mistake in the handler */
 export function parentOf<P extends string, R extends AnyResource>(
   { operation, parents }: Pick<ReadContext<unknown, unknown, P>, 'operation' | 'parents'>,
   parameter: NoInfer<P>,

@@ -1,4 +1,4 @@
-/** Finds DER values without copying them: parts are compared byte by byte, lists exceed the limits of general parsers. */
+/** Finds DER values without copies: parts are compared byte by byte, lists exceed the limits of general parsers. */
 
 export interface DerValue {
   readonly tag: number

@@ -1,4 +1,4 @@
-/** Caches what a presenter derived from an entity, as the same frozen object, so that its text is rendered once. */
+/** Caches a presenter's result for an entity as one frozen object, so that its text is rendered once. */
 export class Derivation<E extends object, R extends object> {
   readonly #latest = new WeakMap<E, { readonly inputs: readonly unknown[]; readonly result: R }>()
 

@@ -15,7 +15,6 @@ export interface Faults {
   ofRequest(operation: Operation, caller: Caller, batchElement: number | undefined): PossibleFault | undefined
   ofStep(task: FaultyTask, step: FaultyStep): Fault<StepSite> | undefined
   ofCall(driver: string, method: string): Fault<void> | undefined
-  /** Called once for each cancel. */
   ignoresCancel(task: FaultyTask): boolean
 }
 
@@ -25,7 +24,6 @@ export interface Fault<Site> {
 
 export interface PossibleFault {
   readonly isNamed: boolean
-  /** Called once for each request. @param names of the target and of the created entity */
   of(names: readonly string[]): RequestFault | undefined
 }
 
@@ -61,7 +59,6 @@ export interface FaultyTask {
 export interface FaultyStep {
   readonly name: string
   readonly phase: 'RUN' | 'UNDO'
-  /** In percent. */
   readonly from: number
   readonly to: number
 }

@@ -60,10 +60,7 @@ export type Handler<D, O> = (
   request: Request<O>,
 ) => Promise<HandlerResult<O> | (Verb<O> extends Reads ? never : TwoPhaseEffect<HandlerResult<O>>)>
 
-/**
- * Slow work without a lock (password hashing), before the transaction, for requests whose checks have passed. The handler
- * repeats checks of stored state.
- */
+/** Slow work without a lock (password hashing), after the checks of a request; the handler repeats checks of stored state. */
 export type Prepare<D, O> = (ctx: ReadContext<D, undefined, never>, request: Request<O>) => Promise<unknown>
 
 export type RuleContext = Pick<ReadContext, 'caller' | 'clock' | 'operation' | 'version'>
@@ -79,14 +76,14 @@ export type Handlers<D, S extends OperationSet> = {
   [K in keyof S as Verb<S[K]> extends 'list' | 'get' ? never : K]: Handler<D, S[K]>
 } & { [K in keyof S as Verb<S[K]> extends 'list' | 'get' ? K : never]?: Handler<D, S[K]> }
 
-/** Adds derived values (counts, usage, links); called for each page and each single read of the kind. */
+/** Adds derived values (counts, usage, links) on each page and each single read. */
 export type Presenter<D, E = unknown> = (
   ctx: ReadContext<D>,
   entities: readonly E[],
   options: { readonly single: boolean; readonly expand: ReadonlySet<string> },
 ) => Promise<readonly object[]>
 
-/** Finds an entity of a stored kind that has no row, because it is derived from others. */
+/** Finds an entity of a stored kind that is derived from others and has no row. */
 export type Computed<D> = (
   ctx: World<D> & Pick<ReadContext<D>, 'store' | 'parents'>,
   extId: string,

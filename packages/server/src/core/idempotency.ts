@@ -50,7 +50,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
 
 const decoration = /^\$(?:objectType|reserved|unknownFields|\w+Discriminator)$/
 
-/** Keys are sorted; decorations of the profiles are left out. */
+/** With sorted keys, without decorations of the profiles. */
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return ''
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`

@@ -6,7 +6,6 @@ export interface Address {
   readonly value: bigint
 }
 
-/** Inclusive. */
 export interface AddressRange {
   readonly first: bigint
   readonly last: bigint
@@ -17,7 +16,7 @@ export interface Prefix extends AddressRange {
   readonly length: number
 }
 
-/** Valid with exactly one field. */
+/** Exactly one field is set. */
 export interface WireAddress {
   readonly ipv4?: { readonly value: string; readonly prefixLength?: number }
   readonly ipv6?: { readonly value: string; readonly prefixLength?: number }
@@ -93,7 +92,6 @@ export function notAHost({ family, value }: Address): string | undefined {
   return value >> 32n === 0xffffn ? 'an IPv4-mapped address is no host; write it as ipv4' : undefined
 }
 
-/** Clears host bits. */
 export function prefixOf({ family, value }: Address, length: number): Prefix {
   const hostBits = BigInt(bitsOf(family) - length)
   const first = (value >> hostBits) << hostBits
@@ -103,7 +101,6 @@ export function prefixOf({ family, value }: Address, length: number): Prefix {
 export const formatPrefix = (prefix: Prefix): string =>
   `${formatAddress({ family: prefix.family, value: prefix.first })}/${prefix.length}`
 
-/** CIDR text; clears host bits. @returns undefined for another text */
 export function parsePrefix(text: string): Prefix | undefined {
   const [host = '', length = '', ...more] = text.split('/')
   const address = parseAddress(host.includes(':') ? 'IPV6' : 'IPV4', host)
@@ -112,7 +109,6 @@ export function parsePrefix(text: string): Prefix | undefined {
   return prefixOf(address, Number(length))
 }
 
-/** Reads an IPv4 or IPv6 address. */
 export const parseHost = (text: string): Address | undefined => parseAddress(text.includes(':') ? 'IPV6' : 'IPV4', text)
 
 export const isInRange = (range: AddressRange, value: bigint): boolean => range.first <= value && value <= range.last

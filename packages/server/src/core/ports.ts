@@ -16,7 +16,6 @@ export interface Credentials {
 
 /** The certificate is not verified yet. */
 export interface ClientCertificate {
-  /** DER. */
   readonly raw: Uint8Array
   /** Other certificates of the handshake, DER. Empty on a resumed connection. */
   readonly presented: readonly Uint8Array[]
@@ -46,7 +45,6 @@ export interface ServiceIdentity {
   certificate(): Promise<string>
 }
 
-/** The certificate with which this process serves TLS. */
 export interface ServiceTls {
   /** The operator chose the files; no request replaces them. */
   readonly isConfigured: boolean
@@ -56,10 +54,9 @@ export interface ServiceTls {
   use(pair: { readonly cert: string; readonly key: string } | undefined): void
 }
 
-/** All entities, or those that match the filter. */
 export type Scope = 'all' | TypedFilter
 
-/** Synchronous when cached: nearly every request repeats an earlier decision. Undefined: nothing. */
+/** Synchronous when cached: nearly every request repeats an earlier decision. Undefined: nothing is in scope. */
 export type ScopeDecision = Scope | undefined | Promise<Scope | undefined>
 
 export interface AccessControl {
@@ -67,19 +64,16 @@ export interface AccessControl {
   scope(caller: Caller, operation: Operation): ScopeDecision
   viewScope(caller: Caller, resource: Resource): ScopeDecision
   isView(operation: Operation, resource: Resource): boolean
-  /**
-   * How a caller without view permission reaches an entity in a path: by a system role that holds the operation,
-   * or by policies that show only what lies below such entities. Undefined: not at all.
-   */
+  /** Without view permission: by a system role with the operation, or by policies for entities below. Undefined: not at all. */
   reachOfUnseen(caller: Caller, operation: Operation, resource: Resource): Promise<'by role' | 'by content' | undefined>
   referScope(caller: Caller, operation: Operation, resource: Resource): Promise<Scope | undefined>
-  /** For the audit: the policy and role that allow it, or what is missing. Without an entity: for all entities. */
+  /** For the audit: the deciding policy and role, or the missing permission. Without an entity: for all entities. */
   explain(caller: Caller, operation: Operation, entity?: unknown): string | Promise<string>
   /** Roles that are restricted to some entities do not count. */
   hasRole(caller: Caller, roles: readonly RoleName[]): Promise<boolean>
-  /** The operation's own kind, or, for parts of an entity, that of the entity. */
+  /** The operation's own kind, or that of the entity whose part it is. */
   scopedKind(operation: Operation): string | undefined
-  /** Rises with each change of policies and roles; undefined: these stand in another store. */
+  /** Rises with each change of policies and roles; undefined: another store holds them. */
   readonly changes: number | undefined
   changed(): void
 }
@@ -109,7 +103,7 @@ export interface SnapshotPart {
 
 export interface Snapshots {
   readonly backupKey: Buffer
-  /** The state at the first iteration, sealed with `dataKey`; leaving the loop or aborting `signal` ends the work. */
+  /** The state at the first iteration, sealed with `dataKey`; ends when the loop is left or `signal` aborts. */
   take(restorePointExtId: string, dataKey: Buffer, signal?: AbortSignal): AsyncIterable<SnapshotPart>
   /** @throws the same faults as reading the backup in this thread */
   check(manifest: unknown, parts: AsyncIterable<Uint8Array>, signal?: AbortSignal): Promise<void>
@@ -126,8 +120,8 @@ export interface Restores {
   within<T>(work: (second: Store) => Promise<T>): Promise<T>
   drop(): void
   /**
-   * Switches stores: only reads of these tasks are answered from now on. `last` runs after the running requests; its
-   * error cancels the switch. Otherwise never resolves: `stopping` ends the caller, which belongs to the old store.
+   * Switches stores: only reads of these tasks are answered from now on. `last` runs after the running requests; its error cancels the
+   * switch. Otherwise never resolves: `stopping` ends the caller, which belongs to the old store.
    */
   exchange(taskExtIds: readonly string[], stopping: AbortSignal, last: () => Promise<void>): Promise<never>
 }

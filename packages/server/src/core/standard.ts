@@ -104,7 +104,6 @@ export function listOf<T extends object>(
   return { entities, total: matching.length }
 }
 
-/** Rows of the kind that the caller may see. */
 export async function visibleRows<R extends AnyResource>(ctx: ReadContext, kind: R): Promise<EntityOf<R>[]> {
   const scope = await ctx.scopeOf(kind.kind)
   return scope === 'none' ? [] : ctx.store.find(kind, { scope })
@@ -190,7 +189,6 @@ export async function present<D>(
   return { entities: shown, truncated: cut.size > 0, truncatedIndexes: [...cut].sort((a, b) => a - b) }
 }
 
-/** Equal queries have the same selection, see `readQuery`. */
 const selections = new WeakMap<Selection, Derivation<Document, Document>>()
 
 function selected(selection: Selection, entity: Document, expanded: readonly string[]): Document {
@@ -253,7 +251,7 @@ async function expandOne(
   })
 }
 
-/** The 404 of a kind: its own error code, if it has one. A string names something that is no kind. */
+/** With the kind's own error code, if any. A string names something that is no kind. */
 export function notFound(kind: AnyResource | string, id: string, attribute: string): ApiError {
   if (typeof kind === 'string') return new ApiError('ENTITY_NOT_FOUND', { kind, id, attribute })
   return new ApiError((kind.notFound ?? 'ENTITY_NOT_FOUND') as 'ENTITY_NOT_FOUND', { kind: kind.title, id, attribute })

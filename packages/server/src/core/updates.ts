@@ -1,7 +1,4 @@
-/**
- * Entities from request bodies. After a PUT: the body, plus stored fields that it cannot express (read-only, internal,
- * omitted secrets, newer than the version). Source: behaviour conventions 3, 13 (secrets), 15 (versions).
- */
+/** Entities from bodies; a PUT keeps stored fields that the body cannot express. Source: conventions 3, 13 (secrets), 15 (versions). */
 import type { AnyResource, AnySchema, EntityOf } from '@hyperplane/contract'
 import type { Ids } from './caller.ts'
 import type { Document } from './document.ts'
@@ -113,7 +110,6 @@ function replacedValue(schema: AnySchema, stored: unknown, given: unknown, versi
   return next
 }
 
-/** Tells which alternative of a oneOf the value is. */
 const typeNameOf = ({ $objectType }: Document): Record<string, unknown> =>
   $objectType === undefined ? {} : { $objectType }
 

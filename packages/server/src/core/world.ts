@@ -44,12 +44,12 @@ export interface Services {
   publicUrl(): string
   readonly addressGuard: AddressGuard
   readonly registrationGuard: AddressGuard
-  /** Guards receivers of traps, log lines and flows: only addresses that `--allow-address` opens. */
+  /** For receivers of traps, log lines and flows: only addresses that `--allow-address` opens. */
   readonly receiverGuard: AddressGuard
   readonly snapshots: Snapshots
   readonly restores: Restores
   readonly tier: Tier
-  /** VMs are refused that need the memory which a failure of the largest host would need. */
+  /** Refuses VMs that would take memory needed after a failure of the largest host. */
   readonly reservesForHa: boolean
   readonly version: string
   readonly dataFolder: string

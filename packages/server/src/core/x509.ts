@@ -4,7 +4,6 @@ import { isIP } from 'node:net'
 import { promisify } from 'node:util'
 import type * as X509 from '@peculiar/x509'
 
-/** PEM. */
 export interface SelfSigned {
   readonly certificate: string
   readonly privateKey: string
@@ -12,7 +11,6 @@ export interface SelfSigned {
 
 export interface SelfSignedOptions {
   readonly commonName: string
-  /** Host names and IP addresses under which clients reach the subject. */
   readonly alternativeNames?: readonly string[]
   readonly notBefore: Date
   readonly notAfter: Date

@@ -4,9 +4,9 @@ import type { XmlElement as ParsedElement } from '@rgrove/parse-xml'
 export interface XmlElement {
   readonly namespace: string
   readonly name: string
-  /** Without the prefixed ones. */
+  /** Without prefixed attributes. */
   readonly attributes: Readonly<Record<string, string>>
-  /** The prefixed ones, by namespace and name with a space between. */
+  /** Prefixed attributes, by namespace and name with a space between. */
   readonly qualified: Readonly<Record<string, string>>
   readonly children: readonly XmlElement[]
   readonly text: string

@@ -1,4 +1,4 @@
-/** A power failure may lose what was not flushed: a file needs `flush`, a new name `flushFolder`. */
+/** A power failure may lose unflushed data: a file needs `flush`, a new name `flushFolder`. */
 import { constants } from 'node:fs'
 import { copyFile, open } from 'node:fs/promises'
 

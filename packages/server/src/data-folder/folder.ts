@@ -16,22 +16,19 @@ import { DatabaseSync } from 'node:sqlite'
 import { reasonOf, StartRefusal } from '../core/start-refusal.ts'
 import { makeFilesPrivate, makePrivate, makePrivateDatabase } from '../store/private-files.ts'
 
-/** Exclusive to this process until `close`. */
 export interface DataFolder {
   readonly path: string
   close(): void
 }
 
-/** Another process holds the lock. */
 export class FolderInUse extends StartRefusal {}
 
 const keyBytes = 32
 const sqliteBusy = 5
 
 /**
- * The lock is an open transaction on the database `lock`: the system ends it even after a crash. Never open `lock`
- * elsewhere in this process: on POSIX, closing any handle of the file releases all its locks.
- * @param lockWaitMillis a killed process releases the lock a moment later
+ * An open transaction on the database `lock`, which the system ends even after a crash. Do not open `lock` elsewhere in this process: on
+ * POSIX closing any handle releases all locks of a file. @param lockWaitMillis a killed process releases the lock a moment later
  * @throws StartRefusal when the folder cannot be written, FolderInUse when another instance uses it
  */
 export function openDataFolder(path: string, lockWaitMillis = 2_000): DataFolder {
@@ -95,10 +92,7 @@ const needsItsMasterKey = (path: string): boolean =>
     return found?.isDirectory() === true ? readdirSync(join(path, name)).length > 0 : (found?.size ?? 0) > 0
   })
 
-/**
- * Generates `master.key` only in a folder without stores: a new key could not open them.
- * @throws StartRefusal when the key is missing, unreadable, or not 32 bytes in base64
- */
+/** Generated only in a folder without stores. @throws StartRefusal when the key is missing, unreadable, or not 32 bytes in base64 */
 export function readMasterKey(folder: DataFolder, file: string | undefined, mayGenerate: boolean): MasterKey {
   const mayGenerateHere = mayGenerate && !needsItsMasterKey(folder.path)
   const keyFile = {
@@ -112,10 +106,7 @@ export function readMasterKey(folder: DataFolder, file: string | undefined, mayG
   return { key, path }
 }
 
-/**
- * Generates `backup.key` if none is given; a backup cannot be opened without its key.
- * @throws StartRefusal when a named file is missing or unreadable, or the key is not 32 bytes in base64
- */
+/** Generated if none is given; backups cannot be opened without it. @throws StartRefusal when a named file or its key is unusable */
 export function readBackupKey(
   folder: Pick<DataFolder, 'path'>,
   given: { file?: string | undefined; text?: string | undefined },

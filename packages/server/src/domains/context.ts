@@ -43,9 +43,8 @@ export type TaskDefinition<I> = CoreTaskDefinition<Drivers, I>
 export type Schedule = CoreSchedule<Drivers>
 export type ScheduleContext = CoreScheduleContext<Drivers>
 
-/** A violation of an invariant. */
 export interface Broken {
-  /** Ids of the entities that disagree. If a running task has locked one of them, the violation is ignored. */
+  /** Ids of the contradicting entities; if a running task has locked one, the violation is ignored. */
   readonly about: readonly (string | undefined)[]
   /** A sentence without its full stop. */
   readonly fault: string
@@ -53,7 +52,6 @@ export interface Broken {
 
 /** A rule between the rows of a store that is true while no task changes them. Source: conventions 18.2, 18.3, 23. */
 export interface Invariant {
-  /** The rule, as a sentence. */
   readonly promise: string
   /** @param held ids of the entities that running tasks have locked */
   readonly look: (store: Reader, held: ReadonlySet<string>) => AsyncIterable<Broken>
@@ -105,14 +103,13 @@ interface Named {
   readonly name?: string | undefined
 }
 
-/** An entry in the list of entities that a task affects. */
 export const affected = (kind: AnyResource, { extId, name }: Named): AffectedEntity => ({
   extId,
   rel: kind.rel,
   ...(name !== undefined && { name }),
 })
 
-/** Options of a task that affects one entity of a cluster. */
+/** For a task that affects one entity of a cluster. */
 export const taskAbout = (operation: string, kind: AnyResource, entity: Named, clusterExtId: string) => ({
   operation,
   affected: [affected(kind, entity)],

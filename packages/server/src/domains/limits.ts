@@ -1,7 +1,4 @@
-/**
- * Maximum numbers of entities. A request that exceeds one is refused with 422, which names the limit and the count.
- * Each kind declares its limits beside its rules and lists them in `implement`; `collected.ts` collects them.
- */
+/** Maximum numbers of entities; 422 names limit and count. Kinds list their limits in `implement`; `collected.ts` collects them. */
 import type { Services } from '../core/world.ts'
 
 export interface Limit<N extends string = string> {
@@ -11,6 +8,6 @@ export interface Limit<N extends string = string> {
 
 export const limit = <const N extends string>(name: N, maximum: number): Limit<N> => ({ name, maximum })
 
-/** The limit of this app: tests start it with a lower one, to avoid creating ten thousand rows. */
+/** Tests start the app with lower limits, to avoid creating ten thousand rows. */
 export const limitOf = (ctx: { readonly services: Pick<Services, 'limits'> }, { name, maximum }: Limit): number =>
   ctx.services.limits[name] ?? maximum

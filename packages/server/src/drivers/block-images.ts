@@ -1,7 +1,4 @@
-/**
- * Images of the disks of volume groups, and what reverts a group to them. Calls are idempotent and resolve when durable.
- * Source: behaviour volumes-storage.md 1.2 (Revert).
- */
+/** Images of volume groups' disks, and reverts to them. Idempotent; resolve when durable. Source: volumes-storage.md 1.2 (Revert). */
 export interface BlockImages {
   /** The contents of these disks at this moment, all at one. @throws DriverError, final, when a disk is missing */
   snapshotBlocks(images: readonly { readonly imageExtId: string; readonly diskExtId: string }[]): Promise<void>
@@ -27,7 +24,7 @@ export interface BlockImage {
   readonly writtenBytes: number
   /** Shared with no other image or disk. */
   readonly uniqueBytes: number
-  /** Milliseconds since 1970; absent: it has always been there. */
+  /** Absent: it has always been there. */
   readonly createdAt?: number
 }
 
@@ -37,7 +34,7 @@ export interface RevertedDisk {
   readonly sizeBytes: number
   readonly containerExtId: string
   readonly imageExtId: string
-  /** Milliseconds since 1970; default: now. A disk that a revert makes again keeps its time. */
+  /** Default: now. A disk that a revert makes again keeps its time. */
   readonly createdAt?: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * Virtual disks of a cluster, and targets that serve them to VMs and external initiators. Changing calls are
- * idempotent, resolve when durable, and reject with a DriverError: retryable after 10 s without an answer.
+ * Virtual disks of a cluster, and targets that serve them to VMs and external initiators. Changing calls are idempotent, resolve when
+ * durable, and reject with a DriverError: retryable after 10 s without an answer. Absent disks and targets are no fault.
  * Source: behaviour volumes-storage.md 1.3 to 1.6, 3.
  */
 
@@ -11,10 +11,8 @@ export interface BlockDisk {
   readonly clusterExtId: string
   readonly containerExtId: string
   readonly volumeGroupExtId: string
-  /** LUN of the disk at the target. */
   readonly index: number
   readonly sizeBytes: number
-  /** Source of a copy-on-write copy. */
   readonly source?: BlockSource
 }
 
@@ -23,12 +21,11 @@ export interface BlockSource {
   readonly extId: string
 }
 
-/** A volume group as consumers see it. */
 export interface Target {
   readonly volumeGroupExtId: string
   readonly clusterExtId: string
   readonly name: string
-  /** Plain text; if present, initiators must authenticate (CHAP). A backend stores it, or a proof of it. */
+  /** Plain text; if present, initiators must authenticate (CHAP). A backend stores the secret, or a proof of it. */
   readonly chapSecret?: string
   /** All controllers serve its disks, rather than that of the VM's host. */
   readonly isSpread: boolean
@@ -50,7 +47,6 @@ export interface Initiator {
 export interface ClientSession {
   readonly clientExtId: string
   readonly paths: number
-  /** Milliseconds since 1970. */
   readonly since: number
 }
 
@@ -59,7 +55,7 @@ export interface DiskUsage {
   readonly writtenBytes: number
   /** Shared with no other disk. */
   readonly uniqueBytes: number
-  /** Milliseconds since 1970; absent: it has always been there. */
+  /** Absent: it has always been there. */
   readonly createdAt?: number
 }
 
@@ -67,17 +63,15 @@ export interface BlockStorage extends BlockImages {
   /** Creates a thin disk, invisible until `publishDisk`. @throws DriverError, final, when the source does not exist */
   createDisk(disk: BlockDisk): Promise<void>
   publishDisk(diskExtId: string): Promise<void>
-  /** A thick disk reserves its whole size; what it holds stays. Absent disks are no fault. */
+  /** A thick disk reserves its whole size; its contents stay. */
   provisionDisks(diskExtIds: readonly string[], provisioning: 'thick' | 'thin'): Promise<void>
-  /** Ids with sizes in bytes. */
   thickDisksIn(containerExtId: string): ReadonlyMap<string, number>
   resizeDisk(diskExtId: string, sizeBytes: number): Promise<void>
-  /** An absent disk is no fault. */
   deleteDisk(diskExtId: string): Promise<void>
 
   /** Creates or changes the target. A new secret ends its sessions. */
   putTarget(target: Target): Promise<void>
-  /** Ends every session; an absent target is no fault. */
+  /** Ends every session. */
   removeTarget(volumeGroupExtId: string): Promise<void>
 
   /** Adds or changes an access list entry. A new secret ends the initiator's sessions. */
@@ -90,9 +84,8 @@ export interface BlockStorage extends BlockImages {
   /** `isForced`: the guest did not release the disks within 60 s. */
   unplug(volumeGroupExtId: string, vmExtId: string): Promise<{ readonly isForced: boolean }>
 
-  /** Sessions of external clients with the target that are open now. */
   sessionsOf(volumeGroupExtId: string): readonly ClientSession[]
 
-  /** Absent disks are left out. @param at milliseconds since 1970, default: now; before their creation disks are as then */
+  /** Absent disks are left out. @param at default: now; before its creation a disk has the usage of that time */
   usageOf(diskExtIds: readonly string[], at?: number): Promise<ReadonlyMap<string, DiskUsage>>
 }

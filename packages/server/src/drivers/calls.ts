@@ -1,4 +1,3 @@
-/** All driver calls, for fault rules. */
 import { names } from '@hyperplane/contract/names'
 import { directoryFaults } from './directory.ts'
 import type { Drivers } from './drivers.ts'

@@ -1,6 +1,5 @@
 /** The certificate with which a cluster serves TLS. Source: behaviour clustermgmt.md 1.15. */
 
-/** PEM, the key without a passphrase. */
 export interface CertificatePair {
   readonly certificate: string
   readonly privateKey: string

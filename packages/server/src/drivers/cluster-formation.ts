@@ -5,9 +5,8 @@ export interface NewCluster {
   readonly extId: string
   readonly name: string
   readonly hypervisorType: NodeHypervisor['type']
-  /** Version of the cluster software. */
   readonly version: string
-  /** At which managers reach it; IPv4 text. */
+  /** IPv4 address that managers use. */
   readonly address: string
   /** Addresses of up to three controller VMs. */
   readonly nodeAddresses: readonly string[]
@@ -21,11 +20,10 @@ export interface ClusterFormation {
     /** SHA-256, in hex. */
     readonly certificate: string
   }>
-  /** Forgets the cluster with all that it stored, except its nodes. Resolves also for an unknown cluster. */
+  /** The cluster loses everything that it stored, except its nodes. Resolves also for an unknown cluster. */
   dissolveCluster(clusterExtId: string): Promise<void>
-  /** From now on the cluster works for the task `holder` only. */
+  /** The cluster works for the task `holder` only, until `startServices`. */
   stopServices(clusterExtId: string, holder: string): Promise<void>
-  /** Resolves also when they run. */
   startServices(clusterExtId: string): Promise<void>
   /** The task that stopped the services, from memory; undefined: they run. */
   servicesStoppedBy(clusterExtId: string): string | undefined

@@ -1,9 +1,6 @@
-/**
- * Content of images, from URLs, objects and disks: one file on each cluster with the image. Changing calls are idempotent and
- * resolve when durable. Source: behaviour vmm.md 1.8, 3.1, 3.6.
- */
+/** Content of images: one file on each cluster with the image. Idempotent; resolve when durable. Source: behaviour vmm.md 1.8, 3.1, 3.6. */
 export interface ContentSource {
-  /** False: no object store is configured, so `ObjectOrigin` cannot be read. */
+  /** Whether an object store is configured, so that `ObjectOrigin` can be read. */
   readonly readsObjects: boolean
   /** Does not transfer the content. @throws DriverError, final, with a cause for people, when it is unreachable */
   look(
@@ -18,9 +15,9 @@ export interface ContentSource {
   unmanaged(clusterExtId: string): readonly UnmanagedImage[]
   /** Reads the whole file, and makes it an image of this manager. */
   adopt(file: ImageFile, transfer: Transfer): Promise<void>
-  /** Ends an adoption that failed: only the cluster knows the image again. */
+  /** Undoes `adopt`: the image belongs to the cluster alone again. */
   release(file: ImageFile): Promise<void>
-  /** Known digests only: never reads gigabytes. */
+  /** Only digests that are known already: never reads gigabytes. */
   digests(file: ImageFile): Promise<Digests>
   /** Returns the actual digest if it differs. The first expected digest of a URL defines its content. */
   verify(file: ImageFile, expected: Digest): Promise<string | undefined>
@@ -45,7 +42,6 @@ export interface UnmanagedImage {
   readonly sizeBytes: number
 }
 
-/** Positions of the first and the last byte. */
 export interface ByteRange {
   readonly first: number
   readonly last: number
@@ -60,22 +56,20 @@ export interface UrlAccess {
   readonly url: string
   /** For servers that ask for a login. */
   readonly credential?: { readonly username: string; readonly password: string }
-  /** Also from a server whose certificate cannot be verified. */
+  /** Accepts a server whose certificate cannot be verified. */
   readonly allowsUntrusted: boolean
 }
 
 export type ContentOrigin =
   | ({ readonly kind: 'url'; readonly type: 'DISK_IMAGE' | 'ISO_IMAGE' } & UrlAccess)
   | ObjectOrigin
-  /** A snapshot of the disk. */
   | { readonly kind: 'disk'; readonly diskExtId: string; readonly sizeBytes: number }
 
-/** In the operator's object store. */
 export interface ObjectOrigin {
   readonly kind: 'object'
   readonly bucket: string
   readonly key: string
-  /** Of an earlier `look`: the object must still have it. */
+  /** From an earlier `look`: the object must still have this version. */
   readonly version?: string
 }
 
@@ -83,7 +77,6 @@ export type DigestAlgorithm = 'sha1' | 'sha256'
 
 export interface Digest {
   readonly algorithm: DigestAlgorithm
-  /** Lower case. */
   readonly hex: string
 }
 

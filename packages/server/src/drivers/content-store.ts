@@ -1,4 +1,4 @@
-/** The operator's object store, from which images and OVAs are made. Source: behaviour vmm.md 1.8, 1.11. */
+/** The operator's object store, source of images and OVAs. Source: behaviour vmm.md 1.8, 1.11. */
 import { DriverError } from '../core/tasks/define-task.ts'
 import type { ByteRange, ObjectOrigin } from './content-source.ts'
 
@@ -13,7 +13,7 @@ export type StoredContent = Pick<ObjectOrigin, 'bucket' | 'key'>
 
 export interface ContentVersion {
   readonly sizeBytes: number
-  /** Another one after each change of the object. */
+  /** Differs after each change of the object. */
   readonly version: string
 }
 

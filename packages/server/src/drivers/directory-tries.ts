@@ -1,7 +1,4 @@
-/**
- * Tries the servers of a directory until one answers. Concurrent calls are limited; one directory gets at most half,
- * so that a silent one does not delay others. Source: behaviour iam.md 4.
- */
+/** Tries servers in turn. One directory gets at most half of the slots, so a silent one does not delay others. Source: iam.md 4. */
 
 import { Semaphore } from '../core/concurrency/semaphore.ts'
 import type { Clock } from '../core/time/clock.ts'
@@ -13,7 +10,6 @@ const waitMilliseconds = 10_000
 
 export interface DirectoryTriesOptions {
   readonly driverOf: (url: string) => Directory
-  /** Real time, for the wait in the queue. */
   readonly real: Pick<Clock, 'setTimer'>
 }
 

@@ -18,7 +18,6 @@ export interface DirectoryServer {
   readonly urls: readonly string[]
   readonly type: 'ACTIVE_DIRECTORY' | 'OPEN_LDAP'
   readonly domainName: string
-  /** For searches. */
   readonly account: DirectoryAccount
   /** Absent for an Active Directory, whose layout is fixed. */
   readonly layout?: OpenLdapLayout
@@ -43,7 +42,6 @@ export interface OpenLdapLayout {
 
 export interface DirectoryUser {
   readonly distinguishedName: string
-  /** As the directory spells it. */
   readonly name: string
   readonly displayName?: string
   readonly emailId?: string
@@ -92,10 +90,7 @@ export class DirectoryError extends Error {
 export const tryMilliseconds = 5000
 export const maximumLevels = 20
 
-/**
- * Never requested, compared or returned: a search must not disclose credentials. The first five are from the behaviour
- * page; the others are equivalents (Samba, local administrators, service accounts).
- */
+/** Never requested, compared or returned: a search must not disclose credentials. Five of the behaviour page, and equivalents elsewhere. */
 export const secretAttributes: ReadonlySet<string> = new Set(
   [
     'userPassword',
@@ -116,7 +111,6 @@ export const secretAttributes: ReadonlySet<string> = new Set(
 export const accountAttribute = ({ type, layout }: Pick<DirectoryServer, 'type' | 'layout'>): string =>
   type === 'ACTIVE_DIRECTORY' ? 'sAMAccountName' : (layout?.usernameAttribute ?? 'uid')
 
-/** `example.com` -> `dc=example,dc=com`. */
 export const baseOf = (domainName: string): string =>
   domainName
     .split('.')

@@ -1,4 +1,7 @@
-/** The outside world. `instance/drivers.ts` chooses the implementations. */
+/**
+ * The outside world; `instance/drivers.ts` chooses the implementations. Times are milliseconds since 1970, sizes bytes, unless stated
+ * otherwise.
+ */
 import type { BlockStorage } from './block-storage.ts'
 import type { ContentSource } from './content-source.ts'
 import type { Directory } from './directory.ts'

@@ -1,9 +1,9 @@
 /**
  * Physical drives in the slots of hosts, in storage pools and outside. Source: behaviour clustermgmt.md 1.8, 3.
  *
- * A node that joins a cluster: `poolDrivesOf`, then `recordDisks` of domains/storage-space/disks.ts in the transaction
- * that adds the row of the host. A node that leaves: `unpoolDrivesOf`, then `forgetDisks` with the row of the host; its
- * drives stay in their slots. A new node has its drives from `drivesFor` of simulated/drives.ts.
+ * A joining node: `poolDrivesOf`, then `recordDisks` (domains/storage-space/disks.ts) in the transaction that adds the host's row.
+ * A leaving node: `unpoolDrivesOf`, then `forgetDisks` with the row; its drives stay in their slots.
+ * New nodes get drives from `drivesFor` (simulated/drives.ts).
  */
 
 export type DriveTier = 'SSD_PCIE' | 'SSD_SATA' | 'DAS_SATA' | 'SSD_MEM_NVME'
@@ -28,11 +28,9 @@ export interface Drive {
   readonly isInPool: boolean
   /** Its data is moving to other drives; the pool does not count its capacity. */
   readonly isLeaving: boolean
-  /** Since a time in milliseconds since 1970. */
   readonly fault?: { readonly kind: DriveFault; readonly since: number }
-  /** Factor by which it is slower than a good drive. */
+  /** 1 is the speed of a good drive, 2 half of it. */
   readonly slowdown: number
-  /** Milliseconds since 1970. */
   readonly ledEngagedUntil?: number
   /** Size of the drive that was in the slot before. */
   readonly replacedBytes?: number
@@ -40,7 +38,7 @@ export interface Drive {
   readonly fillings?: readonly Filling[]
 }
 
-/** Part of its fair share of the pool's data that a drive has, between two times in milliseconds since 1970. */
+/** Part of its fair share of the pool's data that a drive has, between two times. */
 export interface Filling {
   readonly from: number
   readonly to: number
@@ -57,7 +55,7 @@ export function shareAt({ fillings = [] }: Pick<Drive, 'fillings'>, at: number):
 }
 
 export interface Evacuation {
-  /** To move away, or to copy from the other copies of a lost drive. */
+  /** To move away, or to copy from the replicas of a lost drive. */
   readonly bytes: number
   /** Rate of the copies of a lost drive; default: the rate of drives that work. */
   readonly bytesPerSecond?: number
@@ -65,7 +63,6 @@ export interface Evacuation {
 
 /** Calls with a cluster reject as those of `Hardware`. */
 export interface Drives {
-  /** From memory, ordered by slot. */
   drivesOf(hostExtId: string): readonly Drive[]
 
   partitionDrive(clusterExtId: string, driveExtId: string, type: PartitionType): Promise<void>
@@ -73,17 +70,14 @@ export interface Drives {
   poolDrive(clusterExtId: string, driveExtId: string, bytes: number): Promise<void>
   /** Resolves also for a drive that the pool does not have. */
   unpoolDrive(clusterExtId: string, driveExtId: string): Promise<void>
-  /**
-   * Resolves when all data has moved. A repeated call continues with what has not moved.
-   * @param report receives the moved share of the bytes; an error of it ends the call, not the evacuation
-   */
+  /** Resolves when all data has moved; a repeated call continues. @param report gets the moved share; its error ends only the call */
   evacuateDrive(
     clusterExtId: string,
     driveExtId: string,
     evacuation: Evacuation,
     report: (share: number) => Promise<void>,
   ): Promise<void>
-  /** Moved data stays where it is. Resolves also if the drive is not being evacuated. */
+  /** Moved data stays moved. Resolves also if the drive is not being evacuated. */
   stopEvacuation(clusterExtId: string, driveExtId: string): Promise<void>
   /** An engaged LED goes off after 24 h. */
   setDriveLed(clusterExtId: string, driveExtId: string, isEngaged: boolean): Promise<void>

@@ -14,13 +14,13 @@ export interface ExternalHypervisor extends ExternalGuests, ExternalMoves, Exter
   /** Returns the end of the watch. A backend without notifications calls `changed` at its polling interval. */
   watch(changed: () => void): () => void
   /**
-   * Resolves with the VM in its new state. Repeated calls with the same `callKey` change once; a reset is atomic.
+   * Resolves with the VM in its new state. Repeated calls with one `callKey` change once; a reset is atomic.
    * @throws DriverError, final, after 30 s without an answer, or when the VM is gone or in the wrong state
    */
   changePower(vmExtId: string, change: PowerChange, callKey: string): Promise<OutsideVm>
   /** Name of the datastore through which the VM is registered, if the management says it; from memory. */
   datastoreOf(vmExtId: string): string | undefined
-  /** Oldest first, as far back as the management remembers. */
+  /** Oldest first, as far as the management remembers. */
   runs(vmExtId: string): Promise<readonly Run[]>
 }
 
@@ -31,11 +31,11 @@ export interface ExternalSnapshots {
     vmExtId: string,
     snapshot: { readonly extId: string; readonly isQuiesced: boolean },
   ): Promise<TakenSnapshot>
-  /** An absent snapshot is no fault, nor is an absent VM. */
+  /** Absent snapshots and VMs are no fault. */
   removeSnapshot(vmExtId: string, snapshotExtId: string): Promise<void>
   /** In one step; the VM is OFF then. Repeated calls with the same `callKey` revert once. */
   revertToSnapshot(vmExtId: string, snapshotExtId: string, callKey: string): Promise<RevertedVm>
-  /** Layers of snapshots and of the disks over them, by id; from memory. @param at milliseconds since 1970, default: now */
+  /** Layers of snapshots and of the disks over them, by id; from memory. @param at default: now */
   layers(at?: number): ReadonlyMap<string, Layer>
 }
 
@@ -56,14 +56,10 @@ export interface ExternalGuests {
   guestOf(vmExtId: string): OutsideGuest | undefined
   /** The hypervisor's own tools in the guest, from memory. */
   areToolsRunning(vmExtId: string): boolean
-  /**
-   * Inserts the ISO of the tools into the first empty drive, else into a new one if `canAddDrive`. An inserted ISO stays.
-   * @returns the VM with its drives
-   */
+  /** Into the first empty drive, else into a new one if `canAddDrive`. An inserted ISO stays. @returns the VM with its drives */
   insertToolsIso(vmExtId: string, isoExtId: string, canAddDrive: boolean): Promise<OutsideVm>
   /** Removes the drive too if it was added for the ISO. An ISO that is not inserted is no fault. */
   ejectToolsIso(vmExtId: string): Promise<OutsideVm>
-  /** Copies the tools from their ISO into the guest. */
   copyTools(vmExtId: string, credential: GuestCredential): Promise<'copied' | 'refused'>
   /** Sets the copied tools up. They start with the next boot. Repeated calls with the same `callKey` do it once. */
   setUpTools(vmExtId: string, callKey: string): Promise<GuestSystem>
@@ -75,13 +71,12 @@ export interface ExternalGuests {
 }
 
 export interface OutsideGuest {
-  /** Milliseconds since 1970; absent: the guest has not booted. */
+  /** Absent: the guest has not booted. */
   readonly bootedAt?: number | undefined
   readonly isUp: boolean
   readonly hasAddress: boolean
   readonly areToolsReachable: boolean
   readonly system: GuestSystem
-  /** The ISO of the tools that is in a drive. */
   readonly isoExtId?: string | undefined
 }
 

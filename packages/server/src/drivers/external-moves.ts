@@ -10,9 +10,6 @@ export interface ManagementAccess {
 export interface ExternalMoves {
   /** `silent`: nothing answers at the address, or not the management of this cluster. */
   signIn(clusterExtId: string, access: ManagementAccess): Promise<'accepted' | 'refused' | 'silent'>
-  /**
-   * Moves the VM to another host of its cluster while it runs. A VM that is there already is no fault.
-   * @throws DriverError, final, after 30 s without an answer, or when the VM or the host is not there
-   */
+  /** Live; a VM that is there already is no fault. @throws DriverError, final: no answer for 30 s, or VM or host is not there */
   moveVm(vmExtId: string, hostExtId: string): Promise<void>
 }

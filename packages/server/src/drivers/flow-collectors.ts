@@ -55,17 +55,14 @@ type Collector = ExporterProgram['collector']
 
 interface Connection {
   socket?: Socket
-  /** After the next failure. */
+  /** Wait after the next failure. */
   pauseSeconds: number
-  /** Milliseconds since 1970. */
   retryAt: number
 }
 
 export interface StreamOptions {
   readonly guard: Pick<AddressGuard, 'refusalOf'>
-  /** Real time. */
   readonly now: () => number
-  /** PEM of those that certificates of collectors may be signed by. */
   readonly authorities: () => readonly string[]
 }
 

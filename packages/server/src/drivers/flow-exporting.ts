@@ -1,9 +1,8 @@
-/** Exports of flow records by hosts. Calls are idempotent; an absent exporter is no fault. Source: behaviour networking.md 1.17. */
+/** Exports of flow records by hosts. Idempotent; an absent exporter is no fault. Source: behaviour networking.md 1.17. */
 export interface FlowExporting {
   /** Replaces the former configuration. @throws DriverError, retryable, when a host does not answer within 30 s */
   programExporter(exporter: ExporterProgram): Promise<void>
   removeExporter(exporterExtId: string): Promise<void>
-  /** Undefined: there is no such exporter. */
   exporter(exporterExtId: string): Promise<ExporterProgram | undefined>
 }
 
@@ -12,7 +11,6 @@ export interface ExporterProgram {
   readonly collector: {
     readonly address: string
     readonly port: number
-    /** Default: UDP. */
     readonly protocol?: 'TCP' | 'TLS_TCP'
   }
   /** Without a host it is idle. */
@@ -25,7 +23,7 @@ export interface ExporterProgram {
 export interface FlowCollectors {
   /** Why nothing is sent to the address; undefined: it is. */
   refusalOf(address: string): string | undefined
-  /** Returns at once, so that no collector delays others. Lost messages are counted. */
+  /** Returns at once, so that no collector delays others; lost messages are counted. */
   send(collector: ExporterProgram['collector'], message: Uint8Array): void
   close(): void
 }

@@ -1,15 +1,10 @@
-/**
- * Services of gateway appliances, which are domains of the hypervisor. Calls are idempotent; they resolve when the fabric
- * stored the change. Source: behaviour networking.md 1.9, 3.1.
- */
+/** Services of gateway appliances. Idempotent; resolve when stored. Absent gateways are no fault. Source: networking.md 1.9, 3.1. */
 export interface Gateways {
   /** The appliance applies it at once, or when it answers again. */
   configureGateway(gateway: GatewayProgram): Promise<void>
-  /** An absent gateway is no fault. */
   removeGateway(gatewayExtId: string): Promise<void>
   /** Resolves when the agent in the appliance answers. @throws DriverError, retryable, when the appliance does not run */
   awaitAgent(gatewayExtId: string, vmExtId: string): Promise<void>
-  /** Undefined: it is not configured. */
   gateway(gatewayExtId: string): Promise<GatewayView | undefined>
 }
 
@@ -21,7 +16,6 @@ export interface GatewayProgram {
   readonly addresses: readonly string[]
   readonly service: GatewayService
   readonly dnsServers: readonly string[]
-  /** Addresses and names. */
   readonly ntpServers: readonly string[]
 }
 
@@ -29,7 +23,6 @@ export type GatewayService =
   | { readonly type: 'BGP'; readonly autonomousSystemNumber: number; readonly isMultipath: boolean }
   | {
       readonly type: 'VPN'
-      /** For BGP over its tunnels. */
       readonly bgp?: {
         readonly autonomousSystemNumber?: number
         readonly password?: string
@@ -40,7 +33,7 @@ export type GatewayService =
   | {
       readonly type: 'VTEP'
       readonly port: number
-      /** Whether it takes over from, and leaves to, the other such gateways of its network. */
+      /** Takes over from, and leaves to, the other such gateways of its network. */
       readonly isHighlyAvailable?: boolean
       /** The VPC, or the subnet or VLAN of its interface. */
       readonly network?: string
@@ -60,7 +53,7 @@ export interface IbgpPeer {
   readonly address: string
   readonly autonomousSystemNumber?: number
   readonly password?: string
-  /** Whether the gateway passes on to it what it learns over tunnels. */
+  /** Whether routes that the gateway learned over tunnels enter the interior network. */
   readonly redistributesRoutes: boolean
 }
 
@@ -68,6 +61,5 @@ export interface GatewayView {
   readonly isUp: boolean
   /** Whether its appliance has no power. */
   readonly isOff: boolean
-  /** Why it is not up. */
   readonly reason?: string
 }

@@ -1,7 +1,4 @@
-/**
- * Clusters and their machines, in their actual state, which can differ from the stored one (drift).
- * Source: behaviour clustermgmt.md 1.2, 1.9, 1.10, 1.13, 3.
- */
+/** Clusters and their machines in their actual state, which drifts from the stored one. Source: clustermgmt.md 1.2, 1.9, 1.10, 1.13, 3. */
 import { createHash } from 'node:crypto'
 import type { ValueOf } from '@hyperplane/contract'
 import type {
@@ -77,7 +74,7 @@ interface DeviceInHost {
   readonly address: { readonly segment: number; readonly bus: number; readonly device: number; readonly func: number }
 }
 
-/** A card that one VM gets entirely. */
+/** Passed to one VM entirely. */
 export interface PassthroughGpu extends DeviceInHost {
   readonly kind: 'GPU'
   readonly mode: 'PASSTHROUGH_COMPUTE' | 'PASSTHROUGH_GRAPHICS'
@@ -86,7 +83,7 @@ export interface PassthroughGpu extends DeviceInHost {
   readonly frameBufferSizeBytes: number
 }
 
-/** A card that VMs share. At any time all its virtual GPUs are of one type. */
+/** Shared by VMs. At any time all its virtual GPUs are of one type. */
 export interface SharedGpu extends DeviceInHost {
   readonly kind: 'SHARED_GPU'
   readonly vendor: 'NVIDIA' | 'INTEL' | 'AMD'
@@ -98,14 +95,12 @@ export interface SharedGpu extends DeviceInHost {
 export interface VirtualGpuType {
   readonly deviceId: number
   readonly name: string
-  /** Of the card, in percent. */
   readonly fraction: number
   readonly frameBufferSizeBytes: number
   readonly numVirtualDisplayHeads: number
   readonly guestDriverVersion: string
 }
 
-/** Any other PCIe device that one VM gets entirely. */
 export interface PcieCard extends DeviceInHost {
   readonly kind: 'PCIE'
   readonly type: 'ENCRYPTION_DECRYPTION_CONTROLLER' | 'PROCESSING_ACCELERATOR'
@@ -127,11 +122,9 @@ export type BmcStatus = 'VALID' | 'INVALID' | 'UNAVAILABLE'
 /** As the cluster sees the host. */
 export interface HostCondition {
   readonly isUp: boolean
-  /** Milliseconds since 1970. */
   readonly silentSince?: number
   /** The host works, but far too slowly. */
   readonly isDegraded: boolean
-  /** Last boot, if known more exactly than from its row; milliseconds since 1970. */
   readonly bootedAt?: number
 }
 
@@ -148,12 +141,9 @@ export interface Hardware
   isReachable(clusterExtId: string): boolean
   /** An unanswered probe is UNAVAILABLE after 10 s. */
   probeBmc(access: BmcAccess): Promise<BmcStatus>
-  /**
-   * Returns the end of the watch. A backend without notifications calls `changed` at its polling interval.
-   * @param changed receives the ids of the clusters, hosts and drives; undefined: any may have changed
-   */
+  /** `changed` gets ids of clusters, hosts and drives; undefined: any may have changed. Backends without notifications poll. */
   watch(changed: (ids?: readonly string[]) => void): () => void
-  /** As far as the cluster knows. */
+  /** From the cluster's own heartbeat. */
   isHostUp(hostExtId: string): boolean
   conditionOf(hostExtId: string): HostCondition
   /** Devices of the cluster's hosts that VMs may use, ordered by host and address. */
@@ -161,7 +151,7 @@ export interface Hardware
   /** Bytes of foreign files in the container, as of the last poll. */
   foreignBytes(containerExtId: string): number
 
-  /** The controller VM of the host stops serving, and the host starts no VMs and takes none from other hosts. */
+  /** The controller VM of the host stops serving; the host starts no VMs and takes none from other hosts. */
   enterMaintenance(clusterExtId: string, hostExtId: string): Promise<void>
   /** Resolves also when the host is not in maintenance. */
   leaveMaintenance(clusterExtId: string, hostExtId: string): Promise<void>
@@ -177,7 +167,7 @@ export interface Hardware
   /** Restores what the call replaced, or removes the container that it created. */
   takeBackContainer(clusterExtId: string, containerExtId: string, callKey: string): Promise<void>
   removeContainer(clusterExtId: string, containerExtId: string): Promise<void>
-  /** Sizes in bytes of files that belong to no entity. */
+  /** Sizes of files that belong to no entity. */
   leftoverFiles(clusterExtId: string, containerExtId: string): Promise<readonly number[]>
 
   mountDatastore(datastore: DatastoreSpec): Promise<void>

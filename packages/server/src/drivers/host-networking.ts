@@ -1,27 +1,23 @@
 /**
- * Physical ports of hosts, and the bridges over them. Views come from memory, as of the last poll.
+ * Physical ports of hosts, and bridges over them; views come from memory, as of the last poll. Lists are ordered by slot or name.
  * Source: behaviour clustermgmt.md 1.5; networking.md 1.18, 1.19, 3.1.
  */
 export interface HostNetworking {
-  /** In the order of their slots. */
   hostNics(hostExtId: string): readonly HostNicView[]
-  /** In the order of their names. */
   bridges(hostExtId: string): readonly BridgeView[]
-  /** Interfaces of the guests that run on the host, in the order of their names. */
+  /** Interfaces of the guests that run on the host. */
   taps(hostExtId: string): readonly TapView[]
-  /** In the order of their names. */
   bonds(hostExtId: string): readonly BondView[]
   /**
-   * Creates the bridge, or changes it. Repeated calls change nothing. @param pace `careful` waits until traffic flows again
-   * after a change of uplinks
+   * Creates or changes the bridge; idempotent. @param pace `careful` waits until traffic flows again after a change of uplinks
    * @throws DriverError, retryable, when the host does not answer; final, when a NIC is missing or in another bridge
    */
   putBridge(bridge: BridgeProgram, pace: 'careful' | 'quick'): Promise<void>
   /** An absent bridge is no fault. @throws DriverError, retryable, when the host does not answer */
   removeBridge(bridge: NicOfHost): Promise<void>
   /**
-   * Divides the NIC into as many virtual functions as its model has; a repeated call for the same profile changes
-   * nothing. @throws DriverError, final, for a NIC without virtual functions; retryable, when the host does not answer
+   * Divides the NIC into as many virtual functions as its model has; idempotent.
+   * @throws DriverError, final, for a NIC without virtual functions; retryable, when the host does not answer
    */
   enableVirtualFunctions(nic: NicOfHost, profileExtId: string): Promise<void>
   /** A NIC that is not divided is no fault. @throws DriverError, retryable, when the host does not answer */
@@ -30,7 +26,6 @@ export interface HostNetworking {
 
 export interface NicOfHost {
   readonly hostExtId: string
-  /** `eth0` */
   readonly name: string
 }
 
@@ -40,7 +35,7 @@ export interface HostNicView {
   readonly macAddress: string
   readonly isUp: boolean
   readonly model: NicModel
-  /** Seen by LLDP; absent: the host hears no switch, always while the link is down. */
+  /** From LLDP; absent: the host hears no switch, as always while the link is down. */
   readonly switchPort?: SwitchPort
   /** Present while virtual functions are enabled. */
   readonly virtualFunctions?: { readonly profileExtId: string; readonly count: number }
@@ -53,7 +48,6 @@ export interface NicModel {
   readonly speedMbps: number
   readonly driverVersion: string
   readonly firmwareVersion: string
-  /** `SRIOV`, `DP_OFFLOAD` */
   readonly capabilities: readonly string[]
   /** Virtual functions that it has when they are enabled. */
   readonly virtualFunctions: number
@@ -66,7 +60,6 @@ export interface SwitchPort {
   readonly switchMacAddress: string
   readonly managementAddress: string
   readonly vendor: string
-  /** `Ethernet1/7` */
   readonly name: string
   readonly number: number
   readonly macAddress: string
@@ -78,11 +71,9 @@ export type BondMode = 'ACTIVE_BACKUP' | 'BALANCE_SLB' | 'BALANCE_TCP' | 'NONE'
 
 export interface BridgeProgram {
   readonly hostExtId: string
-  /** `br0` */
   readonly name: string
   /** Absent: no virtual switch manages the bridge. */
   readonly virtualSwitchExtId?: string
-  /** Names of NICs. */
   readonly uplinks: readonly string[]
   /** Preferred while it has a link. */
   readonly activeUplink?: string
@@ -90,7 +81,7 @@ export interface BridgeProgram {
   readonly mtu: number
   /** 0: untagged. */
   readonly vlan: number
-  /** CIDR text of the host on this bridge. */
+  /** CIDR text of the host itself. */
   readonly address?: string
   readonly gateway?: string
   readonly multicast?: MulticastProgram
@@ -112,15 +103,14 @@ export interface BridgeView extends BridgeProgram {
 /** The uplinks of a bridge that has several. */
 export interface BondView {
   readonly extId: string
-  /** `br0-up` */
   readonly name: string
   readonly bridge: string
   readonly virtualSwitchExtId?: string
   readonly mode: Exclude<BondMode, 'NONE'>
   readonly uplinks: readonly string[]
-  /** NICs that carry traffic now: one, or all with a link. */
+  /** The NICs that carry traffic: one, or all with a link. */
   readonly active: readonly string[]
-  /** NIL: the mode does without LACP. */
+  /** NIL: the mode does not use LACP. */
   readonly lacp: 'CONFIGURED' | 'NEGOTIATED' | 'NIL'
 }
 

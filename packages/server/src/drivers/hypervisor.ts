@@ -1,26 +1,26 @@
-/** Hosts of VMs. Changing calls are idempotent and resolve when durable. Source: behaviour vmm.md 1.1, 1.2, 3.1-3.5. */
+/** Hosts of VMs. Changing calls are idempotent, durable when resolved; absent things are no fault. Source: vmm.md 1.1, 1.2, 3.1-3.5. */
 import type { Vlan } from './network-fabric.ts'
 
 export interface Hypervisor extends Consoles, Domains, Disks, Guests, Migration, StartHolds, VmGroups {}
 
 export interface Domains {
-  /** Creates or reconfigures it; a running domain gets new memory, CPUs, disks, NICs and serial ports at once. */
+  /** Creates or reconfigures the domain; a running one gets new memory, CPUs, disks, NICs and serial ports at once. */
   defineVm(domain: Domain): Promise<void>
-  /** An absent domain is no fault. @throws DriverError, final, when it runs */
+  /** @throws DriverError, final, when the domain runs */
   undefineVm(vmExtId: string): Promise<void>
   /** Also continues a paused domain. Resolves before the guest is up. @throws DriverError when the host refuses or lacks a device */
   startVm(vmExtId: string, hostExtId: string): Promise<void>
   /** Cuts the power. Repeated calls give the same answer. */
   stopVm(vmExtId: string): Promise<StoppedGuest>
-  /** Host and addresses stay. Repeated calls with the same `callKey` reset once. */
+  /** Host and addresses stay. Repeated calls with one `callKey` reset once. */
   resetVm(vmExtId: string, callKey: string): Promise<void>
   /** `ignored`: still up after 60 s, because the guest hangs, has not booted, or does not listen to `through`. */
   requestShutdown(vmExtId: string, through: GuestSignal): Promise<StoppedGuest | 'ignored'>
-  /** As `requestShutdown`; host and addresses stay. Repeated calls with the same `callKey` reboot once. */
+  /** As `requestShutdown`; host and addresses stay. Repeated calls with one `callKey` reboot once. */
   requestReboot(vmExtId: string, through: GuestSignal, callKey: string): Promise<'done' | 'ignored'>
   /**
-   * Cuts the domain off from disks and network, and makes its silent host forget it before the host answers again: the
-   * domain is stopped and cannot run twice. Repeated calls give the same answer; undefined: the host answers.
+   * Cuts the domain off from disks and network, and makes its silent host forget it before answering again, so that it cannot run twice.
+   * Repeated calls give the same answer; undefined: the host answers.
    */
   fenceVm(vmExtId: string, hostExtId: string): Promise<StoppedGuest | undefined>
 }
@@ -28,26 +28,26 @@ export interface Domains {
 export interface Disks {
   /** Empty, or a copy-on-write layer over `source`. @throws DriverError, final, when the source does not exist */
   createDisk(disk: VirtualDisk): Promise<void>
-  /** Keeps what the disks hold at one instant, each as a layer that is deleted like a disk. */
+  /** Keeps the contents of the disks at one instant, each as a layer that is deleted like a disk. */
   snapshotDisks(snapshots: readonly DiskSnapshot[]): Promise<void>
-  /** An absent disk is no fault. Its bytes stay while several disks lie over it; one takes them over. */
+  /** The bytes stay while several disks lie over this one; a single one takes them over. */
   deleteDisk(diskExtId: string): Promise<void>
-  /** Layers with others below or above them, by id; from memory. @param at milliseconds since 1970, default: now */
+  /** Layers with others below or above them, by id; from memory. @param at default: now */
   layers(at?: number): ReadonlyMap<string, Layer>
   /** One of `layers`; from memory. */
   layer(diskExtId: string): Layer | undefined
-  /** Also of a running domain, which sees the new size at once. @throws DriverError, final, when the disk does not exist */
+  /** A running domain sees the new size at once. @throws DriverError, final, when the disk does not exist */
   resizeDisk(diskExtId: string, sizeBytes: number): Promise<void>
   /** The other disk takes the place and the id of this one, whose content is deleted. Without the other: no effect. */
   replaceDisk(diskExtId: string, byExtId: string): Promise<void>
   /**
-   * Moves the content to another container of the cluster while the domain runs. `report` gets the progress, 0 to 1; if it
-   * throws, the disk stays where it is. @throws DriverError, final, when the disk does not exist
+   * Live, to another container of the cluster. `report` gets the progress, 0 to 1; if it throws, the disk stays in place.
+   * @throws DriverError, final, when the disk does not exist
    */
   moveDisk(diskExtId: string, containerExtId: string, report: (share: number) => Promise<void>): Promise<void>
   /**
-   * Makes `copyExtId` in a container of any cluster, with no layer below. `report` as in `moveDisk`; if it throws, there is
-   * no copy. @throws DriverError, final, when the disk does not exist
+   * `copyExtId` is in any container of any cluster, with no layer below. `report` as in `moveDisk`; if it throws, there is no copy.
+   * @throws DriverError, final, when the disk does not exist
    */
   copyDisk(diskExtId: string, copy: DiskCopy, report: (share: number) => Promise<void>): Promise<void>
   /** Starts or stops copying the rest of an external source. Without one: no effect. */
@@ -56,7 +56,6 @@ export interface Disks {
   hydrations(diskExtIds: readonly string[]): ReadonlyMap<string, Hydration>
   /** Containers without free space, whose writers are paused; from memory. */
   fullContainers(): readonly string[]
-  /** Resumes the writers. */
   retryWrites(containerExtId: string): Promise<void>
 }
 
@@ -69,7 +68,7 @@ export interface Consoles {
 
 export interface Screen {
   readonly lines: readonly string[]
-  /** Milliseconds since 1970: when the next line appears; absent: none is due. */
+  /** Time of the next line; absent: none is due. */
   readonly changesAt?: number
 }
 
@@ -78,19 +77,18 @@ export interface Guests {
   freezeGuest(vmExtId: string): Promise<void>
   /** A guest that is not frozen is no fault. */
   thawGuest(vmExtId: string): Promise<void>
-  /** Deletes the ISO and marks the customisation of the next boot as done. */
+  /** Deletes the ISO; the customisation of the next boot counts as done. */
   endCustomization(vmExtId: string, isoDiskExtId: string): Promise<void>
   /** Domains that a call or their guest stopped, that their guest rebooted, or that are paused because their storage stalls or is full. */
   unaskedStates(): Promise<ReadonlyMap<string, UnaskedState>>
   /** For `unaskedStates`. A backend without notifications calls `changed` at its polling interval. */
   watch(changed: () => void): () => void
-  /** The control plane has recorded the stop or reboot: `unaskedStates` leaves it out from now on. */
+  /** The control plane has recorded the stop or reboot; `unaskedStates` omits it from now on. */
   acknowledge(vmExtId: string): Promise<void>
   /** On the boot disk, also of a domain that is OFF. */
   installedSystem(vmExtId: string): Promise<GuestSystem | undefined>
-  /** Copies the tools from their ISO into the guest. */
   copyTools(vmExtId: string, credential: GuestCredential): Promise<'copied' | 'refused'>
-  /** Sets the copied tools up. They start with the next boot. Repeated calls with the same `callKey` do it once. */
+  /** The tools start with the next boot. Repeated calls with one `callKey` set them up once. */
   setUpTools(vmExtId: string, callKey: string): Promise<GuestSystem>
   /** Undoes `setUpTools`: tools that ran before run again. */
   revertTools(vmExtId: string): Promise<void>
@@ -102,14 +100,14 @@ export interface Guests {
 
 export interface Migration {
   /**
-   * Live migration of a running domain. Waits until the host that it leaves and the one that it enters have a free place.
-   * @param report hears the copied share of the memory; if it throws, the domain stays where it is
+   * Live migration, once both hosts have a free place. @param report gets the copied share of the memory; if it throws, the domain stays in
+   * place
    * @throws DriverError, final, when the guest writes faster than its memory can be copied
    */
   migrateVm(vmExtId: string, toHostExtId: string, report?: (share: number) => Promise<void>): Promise<void>
   /**
-   * Moves a domain to the cluster of its new definition: a running one as `migrateVm` does. In one moment its disks and
-   * their copies exchange their ids. A repeated call changes nothing; the call with the former places undoes it.
+   * To another cluster, a running domain as in `migrateVm`; its disks and their copies exchange ids at one instant. A repeated call changes
+   * nothing; a call with the former places undoes it.
    */
   moveVm(move: ClusterMove, report?: (share: number) => Promise<void>): Promise<void>
 }
@@ -121,7 +119,6 @@ export interface DiskCopy {
 
 export interface ClusterMove {
   readonly domain: Domain
-  /** For a domain that runs. */
   readonly hostExtId?: string
   /** `containerExtId`: of the disk after the move. */
   readonly disks: readonly (DiskCopy & { readonly diskExtId: string })[]
@@ -131,16 +128,14 @@ export interface ClusterMove {
 export interface StartHolds {
   /** From memory. */
   heldAtStart(): ReadonlySet<string>
-  /** Replaces the set. */
   holdAtStart(vmExtIds: ReadonlySet<string>): Promise<void>
 }
 
 export interface VmGroups {
   /** Groups of VMs that the hosts of a cluster keep apart by themselves; from memory. */
   vmGroups(): readonly VmGroup[]
-  /** An absent group is no fault. */
+  /** Resolves also for an absent group. */
   removeVmGroup(groupExtId: string): Promise<void>
-  /** The returned function ends the watch. */
   watchVmGroups(changed: () => void): () => void
 }
 
@@ -153,7 +148,6 @@ export interface VmGroup {
 
 export interface DiskSnapshot {
   readonly diskExtId: string
-  /** Id of the new layer. */
   readonly layerExtId: string
 }
 
@@ -161,9 +155,9 @@ export interface Layer {
   readonly containerExtId: string
   /** Bytes that no other layer holds. */
   readonly ownBytes: number
-  /** How many disks read it; default: one. */
+  /** Readers among disks; default: one. */
   readonly disks?: number
-  /** How many recovery points read it. */
+  /** Readers among recovery points. */
   readonly snapshots?: number
 }
 
@@ -176,7 +170,6 @@ export interface GuestCredential {
 }
 
 export interface GuestSystem {
-  /** `linux:64:Ubuntu 24.04` */
   readonly version: string
   readonly fullName: string
   readonly buildNumber: string
@@ -187,7 +180,7 @@ export interface GuestSystem {
 export interface UnaskedState {
   /** RESTARTED: the guest rebooted by itself. HELD: its host is back, and the domain waits to be started. */
   readonly state: 'HELD' | 'OFF' | 'PAUSED' | 'RESTARTED'
-  /** No customisation is left for this guest to run. */
+  /** This guest has no customisation left to run. */
   readonly isCustomizationDone: boolean
 }
 
@@ -212,7 +205,6 @@ export type DiskSource =
   | { readonly kind: 'volumeDisk'; readonly extId: string }
   /** Read from the repository on demand, and copied in the background if `isHydrated`. */
   | { readonly kind: 'external'; readonly repository: string; readonly path: string; readonly isHydrated: boolean }
-  /** A file of the OVA. */
   | { readonly kind: 'ova'; readonly extId: string; readonly clusterExtId: string; readonly fileName: string }
 
 export interface Hydration {
@@ -227,23 +219,18 @@ export interface Domain {
   readonly name: string
   readonly memoryBytes: number
   readonly vcpus: number
-  /** In the order of attempts. */
   readonly bootOrder: readonly ('CDROM' | 'DISK' | 'NETWORK')[]
   readonly diskExtIds: readonly string[]
-  /** Content of CD-ROM drives that are not empty. */
   readonly isoExtIds: readonly string[]
   readonly nics: readonly DomainNic[]
   readonly serialPorts: readonly DomainSerialPort[]
   /** Devices of one host that the domain gets entirely. */
   readonly deviceExtIds?: readonly string[]
-  /** Device ids of their types. */
   readonly virtualGpus?: readonly number[]
   readonly hasGuestTools: boolean
-  /** The next boot runs a customisation. */
   readonly hasPendingCustomization: boolean
-  /** What the customisation sets. */
   readonly guestSettings?: GuestSettings
-  /** By id of a NIC: static addresses that the guest tools set. */
+  /** Static addresses by NIC id, set by the guest tools. */
   readonly toolsAddresses?: Readonly<Record<string, readonly string[]>>
 }
 
@@ -289,10 +276,10 @@ export interface GuestView {
   /** Reported by the guest tools. */
   readonly system: GuestSystem | undefined
   readonly isCustomizationDone: boolean
-  /** End of the boot; milliseconds since 1970. */
+  /** End of the boot. */
   readonly upSince: number | undefined
-  /** Start of the guest's kernel; milliseconds since 1970. */
+  /** Start of the guest's kernel. */
   readonly bootedAt: number | undefined
-  /** The view changes with stored facts only, no longer with time. A driver of real guests never says so. */
+  /** The view changes with stored facts only, no longer with time. Drivers of real guests never set it. */
   readonly isSettled: boolean
 }

@@ -8,16 +8,13 @@ export interface FlowRecord {
   readonly isDropped: boolean
   readonly bytes: number
   readonly packets: number
-  /** Milliseconds since 1970. */
   readonly from: number
   readonly to: number
 }
 
 export interface ExportStream {
   readonly observationDomain: number
-  /** Records sent before. */
   readonly sequence: number
-  /** Milliseconds since 1970. */
   readonly exportedAt: number
 }
 
@@ -25,7 +22,7 @@ const version = 10
 const templateSet = 2
 const templateId = 256
 const [headerBytes, setHeaderBytes] = [16, 4]
-/** Fits an Ethernet frame with headers of IP and UDP. */
+/** With headers of IP and UDP this fits an Ethernet frame. */
 const maximumMessage = 1400
 const dropped = 128
 const forwarded = 64
@@ -66,10 +63,7 @@ const elements: readonly { readonly id: number; readonly length: number; readonl
 const recordBytes = elements.reduce((sum, { length }) => sum + length, 0)
 const templateBytes = setHeaderBytes + 4 + 4 * elements.length
 
-/**
- * As many messages as the records need, each with the template, because over UDP any of them may get lost.
- * @param maximumBytes of all messages together; records beyond it are left out
- */
+/** Every message has the template, because UDP may lose any. @param maximumBytes of all messages; further records are left out */
 export function ipfixMessages(
   records: readonly FlowRecord[],
   stream: ExportStream,

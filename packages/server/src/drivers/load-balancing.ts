@@ -4,10 +4,9 @@ export interface LoadBalancing {
   programBalancer(balancer: BalancerProgram): Promise<void>
   /** Changes the targets of a balancer that is there. */
   retargetBalancer(sessionExtId: string, targets: readonly BalancerTarget[]): Promise<void>
-  /** Starts the checks, or changes them: only targets that passed them get traffic. */
+  /** Starts or changes the checks: only targets that passed them get traffic. */
   checkTargets(sessionExtId: string, check: HealthCheck): Promise<void>
   removeBalancer(sessionExtId: string): Promise<void>
-  /** Undefined: there is no such balancer. */
   balancer(sessionExtId: string): Promise<BalancerView | undefined>
 }
 
@@ -15,7 +14,6 @@ export interface BalancerProgram {
   readonly extId: string
   readonly vpcExtId: string
   readonly subnetExtId: string
-  /** The virtual IP. */
   readonly address: string
   readonly protocol: string
   readonly portRanges: readonly { readonly startPort: number; readonly endPort: number }[]

@@ -10,6 +10,6 @@ export interface ManagementLogin {
 export interface ManagementExtensions {
   /** Resolves also when the extension is registered. */
   registerExtension(clusterExtId: string, login: ManagementLogin): Promise<void>
-  /** Resolves also when the extension is not registered. */
+  /** Resolves also when it is not registered. */
   unregisterExtension(clusterExtId: string, login: ManagementLogin): Promise<void>
 }

@@ -10,10 +10,7 @@ import type { TrafficMirroring } from './traffic-mirroring.ts'
 import type { VirtualRouting } from './virtual-routing.ts'
 import type { VpnTunnels } from './vpn-tunnels.ts'
 
-/**
- * Switches on hosts, DHCP responders, routing peers. Changing calls are idempotent; they resolve when the fabric stored
- * the configuration. Source: behaviour networking.md 1.2, 1.3, 1.10, 3.1.
- */
+/** Switches on hosts, DHCP responders, routing peers. Idempotent; resolve when stored. Source: networking.md 1.2, 1.3, 1.10, 3.1. */
 export interface NetworkFabric
   extends FlowExporting,
     FlowStatistics,
@@ -31,18 +28,18 @@ export interface NetworkFabric
    * @throws DriverError, retryable, when a host's agent does not answer within 30 s
    */
   programSubnet(subnet: SubnetProgram): Promise<void>
-  /** An absent subnet is no fault. */
+  /** Resolves also for an absent subnet. */
   removeSubnet(subnetExtId: string): Promise<void>
   /** A subnet of a VPC without its own name servers hands out those of the VPC's router. */
   serveDhcp(service: DhcpService): Promise<void>
   stopDhcp(subnetExtId: string): Promise<void>
-  /** Reserves and releases addresses at the DHCP responders. */
+  /** Reservations and releases at the DHCP responders. */
   announceAddresses(subnetExtId: string, change: AddressChange): Promise<void>
   /** Address from a DHCP server outside the deployment, on an unmanaged VLAN; always the same for a MAC. */
   outsideAddress(vlan: Vlan, macAddress: string): Promise<string>
   /**
-   * Adds the peer, or changes it: a new password, address or AS number ends the session, other changes keep it up.
-   * Resolves before the session is up: that takes seconds, and sessions can flap for minutes.
+   * A new password, address or AS number ends the session; other changes keep it up. Resolves before the session is up, which takes
+   * seconds; sessions can flap for minutes.
    */
   addBgpPeer(peer: BgpPeer): Promise<void>
   /** Withdraws the advertised routes, too. */
@@ -59,7 +56,6 @@ export interface SubnetProgram {
   readonly virtualSwitchExtId?: string
   readonly vpcExtId?: string
   readonly hostExtIds: readonly string[]
-  /** In the advanced stack. */
   readonly isAdvanced?: true
   /** The network function of its NICs that name none; a chain that the fabric does not know redirects nothing. */
   readonly functionChainExtId?: string
@@ -68,7 +64,6 @@ export interface SubnetProgram {
 export interface DhcpService {
   readonly subnetExtId: string
   readonly vpcExtId?: string
-  /** CIDR texts of the managed families. */
   readonly prefixes: readonly string[]
   readonly gateways: readonly string[]
   readonly options: Readonly<Record<string, unknown>>
@@ -90,14 +85,14 @@ export interface BgpPeer {
   readonly sessionExtId: string
   /** The local gateway, which speaks while it is up. */
   readonly gatewayExtId: string
-  /** The VPC whose router takes and advertises routes. */
+  /** Its router takes and advertises the routes. */
   readonly vpcExtId: string
   readonly local: { readonly address: string; readonly autonomousSystemNumber: number }
   readonly remote: { readonly address: string; readonly autonomousSystemNumber: number }
   readonly password?: string
-  /** The router gives this priority to accepted routes. */
+  /** Priority of accepted routes in the router. */
   readonly priority: number
-  /** Whether equal routes of several sessions share the traffic. */
+  /** Equal routes of several sessions share the traffic. */
   readonly isMultipath: boolean
   readonly advertising: BgpAdvertising
 }
@@ -126,7 +121,6 @@ export interface BgpPeerView {
 }
 
 export interface ExchangedRoute {
-  /** CIDR text, canonical. */
   readonly prefix: string
   readonly nexthop: string
   readonly communities: readonly BgpCommunity[]

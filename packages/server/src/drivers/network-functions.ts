@@ -1,16 +1,12 @@
 import type { HealthCheck } from './load-balancing.ts'
 
-/**
- * Redirection of traffic through pairs of NICs of VMs. Calls are idempotent; absent functions are no fault.
- * Source: behaviour networking.md 1.15.
- */
+/** Redirection of traffic through pairs of NICs of VMs. Idempotent; absent functions are no fault. Source: behaviour networking.md 1.15. */
 export interface NetworkFunctions {
   /** Redirects traffic to the active pair, or changes the pairs. */
   programFunction(program: FunctionProgram): Promise<void>
-  /** Starts the probes, or changes them. Absent: no probes. */
+  /** Starts, changes or (undefined) stops the probes. */
   probeFunction(functionExtId: string, check: HealthCheck | undefined): Promise<void>
   removeFunction(functionExtId: string): Promise<void>
-  /** Undefined: there is no such function. */
   networkFunction(functionExtId: string): Promise<FunctionView | undefined>
 }
 
@@ -18,7 +14,7 @@ export interface FunctionProgram {
   readonly extId: string
   /** VTAP: the pair gets a copy, and nothing depends on its health. */
   readonly mode: 'INLINE' | 'VTAP'
-  /** Whether traffic passes by while no pair is healthy; else it is dropped. */
+  /** Whether traffic passes while no pair is healthy; else it is dropped. */
   readonly failsOpen: boolean
   readonly pairs: readonly FunctionPair[]
 }
@@ -34,6 +30,6 @@ export interface FunctionView {
   readonly pairs: readonly { readonly ingressNicExtId: string; readonly isHealthy: boolean }[]
   /** Ingress NIC of the pair that gets the traffic. Absent: no pair is enabled. */
   readonly activeNicExtId?: string
-  /** Packets that match a redirection are treated like this now. */
+  /** Current treatment of packets that match a redirection. */
   readonly forwarding: 'REDIRECTED' | 'PASSED' | 'DROPPED'
 }

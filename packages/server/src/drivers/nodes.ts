@@ -1,18 +1,18 @@
 /**
- * Machines that can be in a cluster. A node of a cluster has the id of its host. Views come from memory, as of the last
- * announcement of each machine. Source: behaviour clustermgmt.md 1.3, 3 (State).
+ * Machines that can be in a cluster; as a member a node has the id of its host. Views come from memory, as of the last announcement.
+ * Source: behaviour clustermgmt.md 1.3, 3 (State).
  */
 export interface Nodes {
-  /** Nodes of no cluster that answer a discovery within `seconds`, in the order of their controller VMs' addresses. */
+  /** Nodes of no cluster that answer within `seconds`, in the order of their controller VMs' addresses. */
   unconfiguredNodes(seconds: number): readonly NodeView[]
   /** Also of a cluster; undefined for an unknown node, and for one that does not answer. */
   nodeOf(nodeUuid: string): NodeView | undefined
-  /** When the host joined its cluster: milliseconds since 1970, infinite before `admitNodes`. */
+  /** Infinite before `admitNodes`. */
   memberSince(hostExtId: string): number
   /** Hypervisor and software for imaging new members; undefined while no member of the cluster answers. */
   imageOf(clusterExtId: string): NodeBundle | undefined
   /**
-   * Writes hypervisor and cluster software to the disks of the node. A repeated call with the same `holder` changes nothing.
+   * Writes hypervisor and cluster software to the node. Repeated calls with one `holder` change nothing.
    * @throws DriverError, retryable, when the node does not answer; final, when it is in a cluster
    */
   imageNode(nodeUuid: string, image: NodeImage, holder: string): Promise<void>
@@ -20,9 +20,9 @@ export interface Nodes {
   joinNode(nodeUuid: string, membership: Membership, holder: string): Promise<void>
   /** The last call of a `holder` for these nodes, which cannot be taken back. */
   admitNodes(nodeUuids: readonly string[], holder: string): Promise<void>
-  /** Restores the node, without bridges, as it was before the calls of `holder`; resolves at once after `admitNodes`. */
+  /** Restores the node, without bridges, as before the calls of `holder`; resolves at once after `admitNodes`. */
   takeBackNode(nodeUuid: string, holder: string): Promise<void>
-  /** The cluster forgets the node, which has no bridges from then on and can be discovered when it answers. */
+  /** The node leaves its cluster, loses its bridges, and can be discovered when it answers. */
   detachNode(nodeUuid: string): Promise<void>
 }
 
@@ -32,7 +32,6 @@ export interface Membership {
 }
 
 export interface NodeAddresses {
-  /** IPv4 text. */
   readonly hypervisor: string
   readonly cvm: string
   readonly bmc?: string
@@ -44,7 +43,7 @@ export interface NodeImage {
 }
 
 export interface NodeBundle extends NodeImage {
-  /** `hypervisor-AHV-10.3` */
+  /** `hypervisor-AHV-10.3`; `fullName` is `Native hypervisor 10.3`. */
   readonly name: string
   readonly md5Sum: string
   /** False: it comes with the cluster software. */
@@ -53,9 +52,7 @@ export interface NodeBundle extends NodeImage {
 
 export interface NodeHypervisor {
   readonly type: 'AHV' | 'ESX' | 'HYPERV' | 'XEN' | 'NATIVEHOST'
-  /** `10.3` */
   readonly version: string
-  /** `Native hypervisor 10.3` */
   readonly fullName: string
   readonly userName: string
 }
@@ -76,7 +73,6 @@ export interface NodeView extends NodeImage {
   /** Names of GPUs and other devices that VMs may use. */
   readonly gpuList?: readonly string[]
   readonly block: NodeBlock
-  /** `A` */
   readonly position: string
   readonly isSecureBooted: boolean
 }
@@ -89,7 +85,6 @@ export interface NodeCpu {
   readonly hertz: number
 }
 
-/** A chassis. */
 export interface NodeBlock {
   readonly extId: string
   readonly serialNumber: string

@@ -21,14 +21,13 @@ export interface BucketPlace {
   /** PEM of a further authority for the service's certificate. */
   readonly certificate?: string
   readonly skipsCertificateValidation: boolean
-  /** Without TLS. */
   readonly isPlain?: true
 }
 
 export interface StoredObject {
   readonly key: string
   readonly sizeBytes: number
-  /** By the clock of the place, in milliseconds since 1970. */
+  /** By the clock of the place. */
   readonly modifiedTime: number
 }
 

@@ -1,13 +1,10 @@
-/**
- * Files of OVAs: one archive on each cluster with the OVA. Changing calls are idempotent and resolve when durable.
- * Source: behaviour vmm.md 1.11, 3.6.
- */
+/** Files of OVAs: one archive on each cluster with the OVA. Idempotent; resolve when durable. Source: behaviour vmm.md 1.11, 3.6. */
 import type { ByteRange, Digest, Digests, ObjectOrigin, Transfer, UrlAccess } from './content-source.ts'
 
 export interface OvaFiles {
   /** Whether the server of the URL can be reached. Requests nothing from it. */
   canReach(url: string): Promise<boolean>
-  /** Copies the disks as they are at the first call. @throws DriverError, final, when one does not exist */
+  /** Keeps the disks as of the first call. @throws DriverError, final, when one does not exist */
   freeze(file: OvaFile, disks: readonly DiskToFreeze[]): Promise<readonly FrozenDisk[]>
   /** Writes the archive: the texts, then the frozen disks. */
   write(file: OvaFile, texts: readonly TextFile[], transfer: Transfer): Promise<Written>
@@ -15,7 +12,7 @@ export interface OvaFiles {
   fetch(file: OvaFile, origin: ObjectOrigin | UrlAccess, transfer: Transfer): Promise<Written>
   /** @throws DriverError, final, when the other cluster does not have the file */
   copy(from: OvaFile, to: OvaFile, transfer: Transfer): Promise<void>
-  /** `areGiven`: those that an earlier caller expected of the URL take the place of the file's own. */
+  /** `areGiven`: digests that an earlier caller expected of the URL replace those of the file. */
   digests(file: OvaFile): Promise<Digests & { readonly areGiven?: true }>
   /** Returns the actual digest if it differs. The first expected digest of a URL defines its content. */
   verify(file: OvaFile, expected: Digest): Promise<string | undefined>
@@ -36,13 +33,11 @@ export interface DiskToFreeze {
   readonly diskExtId: string
   readonly sizeBytes: number
   readonly format: DiskFormat
-  /** Of its file in the archive. */
   readonly name: string
 }
 
 export interface FrozenDisk {
   readonly name: string
-  /** Of the file, as the digest. */
   readonly sizeBytes: number
   readonly sha256: string
 }

@@ -1,11 +1,8 @@
-/**
- * The switch through which the hosts of a cluster send the encapsulated traffic of VPCs; without a program, the default
- * switch of the cluster. Calls are idempotent. Source: behaviour networking.md 1.20.
- */
+/** The switch for encapsulated traffic of VPCs between hosts; default: that of the cluster. Idempotent. Source: networking.md 1.20. */
 export interface OverlayTransport {
   /** @throws DriverError, retryable, when a host's agent or the network controller does not answer */
   carryOverlay(program: OverlayProgram): Promise<void>
-  /** Returns to the default switch; a cluster without a program is no fault. */
+  /** Returns to the default switch; resolves also without a program. */
   carryOverlayByDefault(clusterExtId: string): Promise<void>
   overlayOf(clusterExtId: string): Promise<OverlayProgram | undefined>
 }

@@ -12,7 +12,6 @@ export interface PacketEnd {
   readonly address: Address
   /** Absent: the protocol has none. */
   readonly port?: number
-  /** Outside the VPC. */
   readonly isExternal: boolean
 }
 
@@ -23,7 +22,6 @@ interface Match {
 }
 
 export interface Decision {
-  /** Absent: no policy matches. */
   readonly policy?: PolicyProgram
   readonly isReverse?: boolean
   /** The service to which the policy reroutes does not answer. */
@@ -37,7 +35,7 @@ type Ranges = readonly { readonly startPort: number; readonly endPort: number }[
 
 const protocolNumbers = { ICMP: 1, TCP: 6, UDP: 17 } as const
 
-/** @param policies of one VPC; the matching one with the highest priority decides */
+/** The matching policy with the highest priority decides. @param policies of one VPC */
 function policyMatcher(policies: readonly PolicyProgram[]): (packet: Packet) => Match | undefined {
   const ordered = policies.toSorted((a, b) => b.priority - a.priority)
   const conditions = ordered.map((policy) => ({ policy, matches: matcherOf(policy.rule.policyMatch) }))
@@ -51,10 +49,7 @@ function policyMatcher(policies: readonly PolicyProgram[]): (packet: Packet) => 
   }
 }
 
-/**
- * @param policies of one VPC
- * @param answers whether a service to which policies reroute answers at this address
- */
+/** @param answers whether a service to which policies reroute answers at this address */
 export function policyDecider(
   policies: readonly PolicyProgram[],
   answers: (address: string) => boolean,

@@ -1,21 +1,14 @@
-/**
- * The stack that carries the port of a NIC: that of its subnet, except while the subnet migrates to the other one. Calls are
- * idempotent. Source: behaviour networking.md 1.4.
- */
+/** The stack of a NIC's port: that of its subnet, except while the subnet migrates. Idempotent. Source: behaviour networking.md 1.4. */
 export interface PortStacks {
-  /**
-   * Moves the port ahead of its subnet; the guest keeps its addresses.
-   * @throws DriverError, retryable, when the agent of the host does not answer
-   */
+  /** Ahead of its subnet; the guest keeps its addresses. @throws DriverError, retryable, when the agent of the host does not answer */
   movePort(port: PortProgram): Promise<void>
-  /** All ports of the subnet that are left follow it, and new ones. */
+  /** New ports, and all ports that have not moved yet, are on this stack from now on. */
   switchStack(subnetExtId: string, isAdvanced: boolean): Promise<void>
 }
 
 export interface PortProgram {
   readonly nicExtId: string
   readonly subnetExtId: string
-  /** Absent: the VM is off. */
   readonly hostExtId?: string
   readonly isAdvanced: boolean
 }

@@ -1,6 +1,6 @@
 /** How the network would carry one packet. A driver for OVN would ask `ovn-trace`. */
 export interface Reachability {
-  /** Follows the packet through what is programmed and up now. Nothing is sent, and the way of an answer is not followed. */
+  /** Follows the packet through what is programmed and up now. Sends nothing, and does not follow the answer. */
   trace(packet: TracedPacket): Promise<Trace>
 }
 
@@ -21,7 +21,7 @@ export interface TraceEnd {
 }
 
 export interface Trace {
-  /** NOT_ROUTABLE: nothing on the way knows where to send the packet. */
+  /** NOT_ROUTABLE: a hop has no route to the destination. */
   readonly outcome: 'DELIVERED' | 'DROPPED' | 'NOT_ROUTABLE'
   readonly reason: string
   readonly hops: readonly TraceHop[]
@@ -42,11 +42,11 @@ export type HopType =
 
 export interface TraceHop {
   readonly type: HopType
-  /** Absent: an address of the physical network. */
+  /** Absent for an address of the physical network. */
   readonly entity?: { readonly kind: string; readonly extId: string }
   /** The rule that decided, and what became of the packet. */
   readonly decision: string
-  /** The packet has these addresses when it leaves the hop. */
+  /** Source and destination when the packet leaves the hop. */
   readonly sourceAddress: string
   readonly destinationAddress: string
 }

@@ -1,6 +1,6 @@
 /**
- * Calls of this manager to remote clusters and managers. The certificate shown at the first contact is pinned: later
- * connections verify it before credentials are sent. Source: behaviour platform.md 4, 6, 12.
+ * Calls to remote clusters and managers. The certificate of the first contact is pinned, and verified before credentials are sent.
+ * Source: behaviour platform.md 4, 6, 12.
  */
 
 import { apiKeyPrefix } from '@hyperplane/contract/iam/key'
@@ -11,7 +11,6 @@ import type { RemoteNetworks } from './remote-networks.ts'
 export type RemoteType = 'AOS' | 'DOMAIN_MANAGER'
 
 export interface RemotePlace {
-  /** IP address or host name. */
   readonly address: string
   /** SHA-256 of the certificate, in hex. */
   readonly certificate: string
@@ -28,11 +27,9 @@ export interface RemoteSide {
   readonly name: string
   readonly type: RemoteType
   readonly version: string
-  /** Up to three. */
   readonly nodeAddresses: readonly string[]
   /** Obstacles to a registration that the remote manager reports, as sentences. */
   readonly objections: readonly string[]
-  /** For managers only. */
   readonly manager?: RemoteManagerConfig
 }
 
@@ -41,11 +38,10 @@ export interface RemoteManagerConfig {
   readonly isHighlyAvailable: boolean
 }
 
-/** How this manager introduces itself. */
 export interface Introduction {
   readonly extId: string
   readonly name: string
-  /** For the remote manager to sign in here; absent for clusters, and if the remote side registers first. */
+  /** For the remote manager's sign-ins here; absent for clusters, and if the remote side registers first. */
   readonly account?: Credentials
 }
 
@@ -61,21 +57,18 @@ export interface RemoteManagers extends RemoteNetworks {
   knows(address: string): boolean
   /** Calls `changed` when a probe of a known address may have another result. Returns the end of the watch. */
   watch(changed: () => void): () => void
-  /**
-   * Needs no credentials. `clock`: the remote time, in milliseconds since 1970.
-   * @throws RemoteFault unreachable; certificate, when it is not valid now or not for this address
-   */
+  /** Needs no credentials. `clock`: the remote time. @throws RemoteFault unreachable; certificate, when it is not valid */
   reach(address: string): Promise<{ readonly certificate: string; readonly clock: number }>
   /** @param manager the caller @throws RemoteFault authentication */
   identify(place: RemotePlace, credentials: Credentials, manager: { readonly extId: string }): Promise<RemoteSide>
-  /** Makes a remote cluster trust, or a remote manager register, this manager. `key`: for later sign-ins at managers. */
+  /** The remote side trusts (cluster) or registers (manager) this manager. `key`: for later sign-ins at managers. */
   exchangeTrust(
     place: RemotePlace,
     credentials: Credentials,
     introduction: Introduction,
     callKey: string,
   ): Promise<{ readonly key?: string }>
-  /** With whichever proof the caller still has. Resolves also when there is no trust. */
+  /** Accepts either proof. Resolves also when there is no trust. */
   revokeTrust(
     place: RemotePlace,
     proof: { readonly credentials: Credentials } | { readonly key: string | undefined },
@@ -106,10 +99,10 @@ export class RemoteFault extends DriverError {
   }
 }
 
-/** A caller with an API key was asked to register by the other side, so it does not register that side in return. */
+/** The other side asked a caller with an API key to register, so the caller does not register that side in return. */
 export const isApiKey = ({ password }: Credentials): boolean => password.startsWith(apiKeyPrefix)
 
-/** The account at another manager, which that manager made for this one. */
+/** The account that another manager made for this one. */
 export const accountName = (managerExtId: string): string => `manager-${managerExtId}`
 
 export const registeringInReturn = (address: string): string => `Register ${address.toLowerCase()} in return`

@@ -16,7 +16,7 @@ export interface RemoteNetworkEntities {
 
 export type RemoteSort = keyof RemoteNetworkEntities
 
-/** How the caller proves to the other manager who it is. */
+/** Proves to the other manager who the caller is. */
 export interface RemoteProof {
   readonly key: string | undefined
   readonly manager: { readonly extId: string }

@@ -5,9 +5,9 @@ export interface Candidate {
   readonly prefix: Prefix
   /** The highest wins. */
   readonly priority: number
-  /** World's time in milliseconds; among equal priorities the oldest wins. */
+  /** World's time; among equal priorities the oldest wins. */
   readonly since: number
-  /** Whether its nexthop works; other routes are not selected. */
+  /** Routes whose nexthop does not work are not selected. */
   readonly isUsable: boolean
   /** Shares the traffic with multipath routes of the same priority (ECMP), instead of giving way to an older one. */
   readonly isMultipath?: boolean
@@ -30,7 +30,7 @@ export function selected<C extends Candidate>(candidates: readonly C[]): Readonl
 
 const preference = (a: Candidate, b: Candidate): number => a.priority - b.priority || b.since - a.since
 
-/** Longest prefix match. @param routes those that forward @returns the routes to an address, several of equal cost */
+/** Longest prefix match. @param routes those that forward @returns several routes for equal costs */
 export function routesBy<C extends Pick<Candidate, 'prefix'>>(routes: Iterable<C>): (address: Address) => readonly C[] {
   const byPrefix = new Map<string, C[]>()
   const lengths = new Map<Family, Set<number>>()

@@ -1,18 +1,17 @@
 /**
- * Layer-2 stretches: one broadcast domain at two sites. Calls are idempotent; they resolve when the gateways hold the change,
- * before the tunnel is up. Absent stretches are no fault for removals. Source: behaviour networking.md 1.12, 3.1.
+ * Layer-2 stretches: one broadcast domain at two sites. Idempotent; resolve when stored, before the tunnel is up. Absent ones are no fault.
+ * Source: behaviour networking.md 1.12, 3.1.
  */
 export interface Stretching {
-  /** Creates the tunnel, without frames in it, or changes it. */
+  /** Creates or changes the tunnel, without frames in it. */
   programStretch(stretch: StretchProgram): Promise<void>
   /** Frames of the subnet enter the tunnel. */
   bridgeSubnet(stretchExtId: string): Promise<void>
-  /** The gateways forget what they learned. */
+  /** The gateways forget the learned addresses. */
   endBridging(stretchExtId: string): Promise<void>
   removeStretch(stretchExtId: string): Promise<void>
-  /** Undefined: no gateway has it. */
   stretch(stretchExtId: string): Promise<StretchView | undefined>
-  /** The gateways that serve a stretch together with this one. */
+  /** Gateways that serve a stretch together with this one. */
   peersOfGateway(gatewayExtId: string): Promise<readonly PeeredGateway[]>
 }
 
@@ -34,24 +33,21 @@ export interface VpnTunnel {
 export interface VxlanTunnel {
   readonly type: 'VXLAN'
   readonly vni: number
-  /** The local gateway. */
   readonly gatewayExtId: string
   /** Whether another gateway of the same network takes over when this one fails. */
   readonly isHighlyAvailable: boolean
-  /** Addresses of the remote end. */
   readonly vteps: readonly string[]
 }
 
 export interface StretchView {
   readonly isInterfaceUp: boolean
   readonly isTunnelUp: boolean
-  /** Why one of them is not up. */
   readonly reason?: string
   /** Absent while the tunnel is down. */
   readonly roundTripMillis?: number
   readonly failover?: 'FAILED' | 'IN_PROGRESS'
   readonly peers: readonly PeeredGateway[]
-  /** Addresses whose frames came through the tunnel in the last 300 s. */
+  /** From frames that came through the tunnel in the last 300 s. */
   readonly learned: readonly LearnedAddress[]
 }
 

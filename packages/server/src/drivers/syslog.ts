@@ -7,17 +7,15 @@ export type Severity = (typeof severities)[number]
 export interface LogLine {
   readonly module: string
   readonly severity: Severity
-  /** Milliseconds since 1970. */
   readonly time: number
   /** Type of the message, such as an operation. */
   readonly id: string
   readonly text: string
   readonly parameters?: Readonly<Record<string, string | number | undefined>>
-  /** A monitor found it; it is no work of the module itself. */
+  /** Found by a monitor, not work of the module itself. */
   readonly isOfMonitor?: true
 }
 
-/** The log of each cluster. */
 export interface ClusterLogs {
   /** The cluster sends the line to the rsyslog servers of its settings that want it. Returns at once. */
   log(clusterExtId: string, line: LogLine): void
@@ -29,23 +27,20 @@ export interface SyslogReceiver {
   readonly protocol: 'UDP' | 'TCP' | 'RELP'
 }
 
-/** After its end it is replaced by another one. */
+/** Used once: after its end another one replaces it. */
 export interface SyslogConnection {
-  /** Messages that may be under way at once. */
+  /** Limit for unacknowledged messages. */
   readonly window: number
-  /**
-   * Messages arrive in the order of the calls.
-   * @param done the message has left this process; over RELP, the receiver has acknowledged it. Not called after the end.
-   */
+  /** In the order of the calls. @param done it has left this process (RELP: the receiver has it); not called after the end */
   send(message: string, done: () => void): void
-  /** Messages that were sent before are delivered if the receiver still takes them. */
+  /** Earlier messages are delivered if the receiver still takes them. */
   close(): void
 }
 
 export interface ConnectionEvents {
   /** Messages may be sent from now on. */
   readonly onOpen: () => void
-  /** At most once, also if it never opened; not for `close`. */
+  /** At most once, also if the connection never opened; not after `close`. */
   readonly onEnd: () => void
 }
 

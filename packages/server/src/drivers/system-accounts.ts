@@ -9,15 +9,13 @@ export interface BmcLogin {
 export interface SystemAccountAccess {
   readonly extId: string
   readonly clusterExtId: string
-  /** Absent: the account of a cluster. */
   readonly hostExtId?: string
-  /** Login of the BMC whose own account changes. */
   readonly bmc?: BmcLogin
 }
 
 /** Errors as of `Hardware`. */
 export interface SystemAccounts {
-  /** Repeated calls with the same `callKey` change the password once. */
+  /** Repeated calls with one `callKey` change the password once. */
   changePassword(account: SystemAccountAccess, password: string, callKey: string): Promise<void>
   /** The previous password is valid again; resolves at once if the call never took effect. */
   takeBackPassword(account: SystemAccountAccess, callKey: string): Promise<void>

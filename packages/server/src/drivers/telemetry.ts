@@ -2,15 +2,9 @@ import type { Drive } from './drives.ts'
 
 /** Measurements of virtual machines, hosts and drives. Source: behaviour vmm.md 1.15, 3.8; clustermgmt.md 1.17. */
 export interface Telemetry {
-  /**
-   * Each over the 30 s before a time (milliseconds since 1970, multiples of 30 s, ascending); undefined: the VM did not
-   * run. Equal calls have equal results.
-   */
+  /** Over the 30 s before each time (multiples of 30 s, ascending); undefined: the VM did not run. Equal calls have equal results. */
   read(vm: MeasuredVm, times: readonly number[]): Promise<readonly (VmReading | undefined)[]>
-  /**
-   * I/O of a disk of a volume group by VMs and external clients, each part with the host that served it; none while the
-   * group is not in use. @param hostExtIds hosts of its cluster
-   */
+  /** I/O by VMs and external clients, by serving host; empty while the group is not in use. @param hostExtIds of its cluster */
   readBlockDisk(
     disk: BlockDiskRef,
     hostExtIds: readonly string[],
@@ -18,21 +12,15 @@ export interface Telemetry {
   ): Promise<readonly (readonly ServedReading[])[]>
   /** Load of the hypervisor and the controller VM; undefined while the host was down or not yet in its cluster. */
   readHost(hostExtId: string, times: readonly number[]): Promise<readonly (HostReading | undefined)[]>
-  /**
-   * Drives of storage pools that worked, in the order of their slots; none while the host was down. One list for each
-   * time: the same object while nothing changes.
-   */
+  /** Drives of storage pools that worked, by slot; none while the host was down. The list is the same object while nothing changes. */
   readDrives(hostExtId: string, times: readonly number[]): Promise<readonly (readonly DriveState[])[]>
-  /**
-   * Traffic between a load balancer and its targets, also those that have left. A target whose VM `measured` does not
-   * return is left out.
-   */
+  /** Between a balancer and present and former targets. Targets whose VM `measured` does not return are left out. */
   readBalancer(
     sessionExtId: string,
     measured: (vmExtIds: readonly string[]) => Promise<readonly MeasuredVm[]>,
     times: readonly number[],
   ): Promise<readonly TargetTraffic[]>
-  /** Traffic of VMs through a layer-2 stretch; one reading for each time. */
+  /** One reading for each time, of VMs' traffic through the stretch. */
   readStretch(
     stretchExtId: string,
     members: readonly MeasuredMember[],
@@ -41,9 +29,8 @@ export interface Telemetry {
 }
 
 export interface DriveState extends Pick<Drive, 'extId' | 'sizeBytes' | 'tier'> {
-  /** Factor by which it was slower than a good drive. */
+  /** 1 is the speed of a good drive, 2 half of it. */
   readonly slowdown: number
-  /** Part of its fair share of the pool's data. */
   readonly share: number
   /** Its data is moving to other drives; the pool does not count its capacity. */
   readonly isLeaving: boolean
@@ -59,13 +46,12 @@ export interface ServedReading {
   readonly reading: DiskReading
 }
 
-/** A VM with so many NICs on the stretched subnet. */
 export interface MeasuredMember {
   readonly vm: MeasuredVm
   readonly nics: number
 }
 
-/** Whole numbers: tenths of milliseconds and of kilobits a second. All are 0 while the path is down. */
+/** Tenths of milliseconds and of kilobits a second. All are 0 while the path is down. */
 export interface StretchReading {
   readonly rtt: number
   readonly throughputRxKbps: number
@@ -78,7 +64,6 @@ export interface TargetTraffic {
   readonly readings: readonly TrafficReading[]
 }
 
-/** Whole numbers. */
 export interface TrafficReading {
   readonly bytes: number
   readonly packets: number
@@ -103,11 +88,10 @@ export interface MeasuredVm {
   readonly connectedNics: number
   readonly hasGpu: boolean
   readonly isOvercommitted: boolean
-  /** Over all disks. */
   readonly throttledIops?: number
 }
 
-/** A period without a change of host or size. Milliseconds since 1970. */
+/** A period without a change of host or size. */
 export interface Run {
   readonly from: number
   readonly to: number
@@ -124,7 +108,6 @@ export interface MeasuredDisk {
   readonly isFlash: boolean
 }
 
-/** Whole numbers. */
 export interface VmReading {
   readonly run: Run
   readonly cpuPpm: number

@@ -1,15 +1,10 @@
-/** Copies of traffic on hosts. Calls are idempotent; an absent mirror is no fault. Source: behaviour networking.md 1.16. */
+/** Copies of traffic on hosts. Idempotent; an absent mirror is no fault. Source: behaviour networking.md 1.16. */
 export interface TrafficMirroring {
   /** @throws DriverError, retryable, when the host's agent does not answer within 30 s */
   programMirror(mirror: MirrorProgram): Promise<void>
   removeMirror(mirrorExtId: string): Promise<void>
-  /** Undefined: there is no such mirror. */
   mirror(mirrorExtId: string): Promise<MirrorView | undefined>
-  /**
-   * What it has copied by each time.
-   * @param since milliseconds since 1970; the first 30 s that count end after it
-   * @param times milliseconds since 1970, multiples of 30 s, ascending
-   */
+  /** Totals by each time (multiples of 30 s, ascending). @param since the first 30 s that count end after it */
   mirrored(mirrorExtId: string, since: number, times: readonly number[]): Promise<readonly MirrorReading[]>
 }
 
@@ -18,7 +13,6 @@ export interface MirrorProgram {
   readonly hostExtId: string
   readonly isEnabled: boolean
   readonly sources: readonly MirrorSource[]
-  /** NICs. */
   readonly destinations: readonly string[]
   /** Sources and destinations that are NICs of the host; the others are NICs of VMs. Absent: none. */
   readonly hostNics?: readonly string[]
@@ -34,13 +28,11 @@ export interface MirrorSource {
 
 export interface MirrorView {
   readonly state: 'ACTIVE' | 'ERROR' | 'DISABLED'
-  /** Why it is in error. */
   readonly message?: string
   /** NICs that work as its ports. */
   readonly upNics: ReadonlySet<string>
 }
 
-/** Whole numbers, in total. */
 export interface MirrorReading {
   readonly transmitByteCount: number
   readonly transmitPacketCount: number

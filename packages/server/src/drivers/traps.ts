@@ -1,11 +1,7 @@
 /** Messages of the SNMP agents of clusters to their receivers. Source: behaviour clustermgmt.md 1.12; RFC 3416, 3414, 3430. */
 export interface TrapSender {
-  /** Why nothing is sent to the address; undefined: it is. */
   refusalOf(address: string): string | undefined
-  /**
-   * Resolves when a trap has left, or when the receiver has confirmed an inform: after up to 35 s, so nobody should wait.
-   * @throws DriverError; the message is lost
-   */
+  /** Resolves when the trap has left, or the inform is confirmed (up to 35 s: do not wait). @throws DriverError, message lost */
   send(receiver: TrapReceiver, notification: Notification): Promise<void>
   close(): void
 }
@@ -42,7 +38,7 @@ export interface Notification {
   readonly values: readonly { readonly oid: string; readonly value: number | string }[]
 }
 
-/** Drivers of new worlds that are only being filled: no cluster has alerts there. */
+/** For worlds that are being filled: no cluster has alerts there. */
 export const noTraps: TrapSender = {
   refusalOf: () => 'the world is being filled',
   send: async () => undefined,

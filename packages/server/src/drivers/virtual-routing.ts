@@ -4,11 +4,10 @@ import type { LoadBalancing } from './load-balancing.ts'
 import type { OverlayTransport } from './overlay-transport.ts'
 
 /**
- * VPCs: controller, routers, routes, policies. Calls are idempotent; they resolve when the change is stored. Absent routers,
- * routes, policies and floating IPs are no fault for removals. Source: behaviour networking.md 1.5, 1.6, 1.7, 1.20, 3.1.
+ * VPCs: controller, routers, routes, policies. Idempotent; resolve when stored. Absent things are no fault for removals.
+ * Source: behaviour networking.md 1.5, 1.6, 1.7, 1.20, 3.1.
  */
 export interface VirtualRouting extends LoadBalancing, OverlayTransport {
-  /** Creates the controller, or changes its settings. */
   deployController(controller: ControllerProgram): Promise<void>
   installAgent(controllerExtId: string, hostExtId: string): Promise<void>
   /** From all hosts. */
@@ -17,7 +16,6 @@ export interface VirtualRouting extends LoadBalancing, OverlayTransport {
   /** `DOWN` also when there is no controller. */
   controllerState(controllerExtId: string): Promise<ControllerState>
 
-  /** Creates the router of a VPC, or changes its settings. */
   programRouter(router: RouterProgram): Promise<void>
   removeRouter(vpcExtId: string): Promise<void>
   /** To an external subnet; a repeated call changes addresses and hosts. */
@@ -35,7 +33,7 @@ export interface VirtualRouting extends LoadBalancing, OverlayTransport {
   /** Atomic on all hosts; counters of changed rules start at zero. */
   installPolicy(policy: PolicyProgram): Promise<void>
   removePolicy(policyExtId: string): Promise<void>
-  /** All at one instant. */
+  /** At one instant. */
   clearPolicyCounters(policyExtIds: readonly string[]): Promise<void>
 
   /** Replaces the previous private address. */
@@ -58,7 +56,7 @@ export interface RouterProgram {
   readonly vpcExtId: string
   /** CIDR texts that are routed without translation. */
   readonly externallyRoutablePrefixes: readonly string[]
-  /** Name servers for subnets of the VPC without their own. */
+  /** Name servers for subnets without their own. */
   readonly domainNameServers: readonly string[]
 }
 
@@ -72,7 +70,6 @@ export interface RouterPort {
 export interface RouteProgram {
   readonly extId: string
   readonly vpcExtId: string
-  /** CIDR text, canonical. */
   readonly prefix: string
   readonly nexthop: RouteNexthop
 }
@@ -81,7 +78,7 @@ export interface RouteNexthop {
   /** The subnet through which packets leave the router; absent: the router finds the one that holds the address. */
   readonly subnetExtId?: string
   readonly address?: string
-  /** The VPN connection whose tunnel they enter. */
+  /** VPN connection whose tunnel the packets enter. */
   readonly connectionExtId?: string
 }
 
@@ -89,11 +86,10 @@ export interface TableRoute {
   readonly type: 'LOCAL' | 'STATIC' | 'DYNAMIC'
   /** Id of its cause: a subnet, a programmed route, a BGP session, or a VPN connection. */
   readonly sourceExtId: string
-  /** CIDR text, canonical. */
   readonly prefix: string
   readonly nexthop: RouteNexthop
   readonly priority: number
-  /** Whether packets are forwarded by it: its nexthop works, and no better route has the same destination. */
+  /** Forwards packets: its nexthop works, and no better route has the same destination. */
   readonly isActive: boolean
 }
 

@@ -1,15 +1,15 @@
 /**
- * IPsec tunnels of VPN gateways. Calls are idempotent; they resolve when the gateway holds the change, before the tunnel is
- * up. Absent tunnels are no fault for removals. Source: behaviour networking.md 1.11, 3.1.
+ * IPsec tunnels of VPN gateways. Idempotent; resolve when stored, before the tunnel is up. Absent tunnels are no fault for removals.
+ * Source: behaviour networking.md 1.11, 3.1.
  */
 export interface VpnTunnels {
   /** Creates the tunnel with its interface, or changes its addresses, which ends it. */
   programTunnel(tunnel: TunnelProgram): Promise<void>
-  /** Another key or proposal makes both ends negotiate again: the tunnel is down for seconds. */
+  /** A changed key or proposal makes both ends negotiate again: the tunnel is down for seconds. */
   secureTunnel(connectionExtId: string, security: TunnelSecurity): Promise<void>
   routeTunnel(connectionExtId: string, routing: TunnelRouting): Promise<void>
   stopTunnelRouting(connectionExtId: string): Promise<void>
-  /** The peer is not answered any more. */
+  /** The gateway stops answering the peer. */
   endTunnelSecurity(connectionExtId: string): Promise<void>
   removeTunnel(connectionExtId: string): Promise<void>
   /** As the local gateway sees it; undefined: it has no such tunnel. */
@@ -18,18 +18,16 @@ export interface VpnTunnels {
 
 export interface TunnelProgram {
   readonly connectionExtId: string
-  /** The local gateway. */
   readonly gatewayExtId: string
   /** The VPC whose router uses the tunnel; absent: the gateway is on a VLAN. */
   readonly vpcExtId?: string
-  /** The subnet of a gateway on a VLAN. */
+  /** Set for a gateway on a VLAN. */
   readonly subnetExtId?: string
   readonly local: TunnelEnd
   readonly remote: TunnelEnd
 }
 
 export interface TunnelEnd {
-  /** At which the gateway speaks with its peer. */
   readonly address: string
   /** The interface inside the tunnel has it. */
   readonly interfaceAddress: string
@@ -63,7 +61,6 @@ export interface TunnelAlgorithms {
 }
 
 export interface TunnelRouting {
-  /** The router gives this priority to learned routes. */
   readonly priority: number
   /** eBGP inside the tunnel; absent: only static routes use it. */
   readonly bgp?: { readonly local: TunnelSpeaker; readonly remote: TunnelSpeaker }
@@ -72,15 +69,14 @@ export interface TunnelRouting {
 export interface TunnelSpeaker {
   readonly autonomousSystemNumber: number
   readonly password?: string
-  /** CIDR texts of its site, which it advertises. */
+  /** CIDR texts of its site, advertised to the peer. */
   readonly sitePrefixes: readonly string[]
   /** Routers inside its site; the speaker also advertises the routes that it accepts from them. Absent: the site has none. */
   readonly interiorRouters?: readonly InteriorRouter[]
-  /** Whether it advertises routes that it learned elsewhere, too. */
+  /** Routes that it learned elsewhere are advertised, too. */
   readonly redistributesRoutes: boolean
 }
 
-/** A router inside the site of a gateway. */
 export interface InteriorRouter {
   readonly protocol: 'IBGP' | 'OSPF'
   /** OSPF: the id of the area, which is written as an address and stands for all its routers. */
@@ -89,7 +85,6 @@ export interface InteriorRouter {
 
 export interface TunnelView {
   readonly isUp: boolean
-  /** Why it is not up. */
   readonly reason?: string
   readonly bgp?: { readonly isUp: boolean; readonly reason?: string }
   /** CIDR texts, canonical; none unless BGP is up. */

@@ -1,8 +1,5 @@
 import { names } from '@hyperplane/contract/names'
-/**
- * Documents on web servers (metadata, revocation lists, OCSP): `simulated/` for `*.simulated`, `http/` for others.
- * Source: behaviour iam.md 4, 5.
- */
+/** Documents on web servers (metadata, revocation lists, OCSP): `simulated/` for `*.simulated`, else `http/`. Source: iam.md 4, 5. */
 export interface Web {
   /** Allowed addresses only, no proxy; redirects to the same host only, never from https to http. @throws WebError */
   fetch(request: WebRequest): Promise<Uint8Array>

@@ -28,7 +28,7 @@ const settingNames = [
   'offline',
 ] as const satisfies readonly (keyof Config)[]
 
-/** Fails to compile if an option and its setting differ, or one is missing. */
+/** Does not compile if an option and its setting differ, or one is missing. */
 type Settings = { readonly [Name in (typeof settingNames)[number]]?: Config[Name] | undefined }
 const otherNames = ['startTime', 'data', 'adminPassword', 'https', 'logLevel'] as const
 type Others = (typeof otherNames)[number]
@@ -96,7 +96,6 @@ function newPassword(folder: string): string {
   throw new StartRefusal(`The data folder ${folder} was used before: give the adminPassword that it was created with.`)
 }
 
-/** For callers without types. */
 function refuseUnknown(options: object): void {
   const names: string[] = [...settingNames, ...otherNames]
   const unknown = Object.keys(options).filter((name) => !names.includes(name))

@@ -1,6 +1,6 @@
 /**
- * Reads all requests of a tick before handling them: each pipeline stage then runs for all with its code in the CPU
- * caches. Source: decision requests-are-read-first-then-answered.
+ * Reads all requests of a tick before handling them, so that each pipeline stage finds its code in the CPU caches for all of them.
+ * Source: decision requests-are-read-first-then-answered.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 

@@ -42,7 +42,7 @@ const authorityIn = (data: string): X509Certificate => new X509Certificate(readF
 const isIssuedIn = (data: string, cert: string): boolean =>
   new X509Certificate(cert).verify(authorityIn(data).publicKey)
 
-/** @returns the text that a client receives which trusts only `ca` */
+/** @returns the text that a client with `ca` as its only authority receives */
 async function greeting({ cert, key }: ServerCertificate, ca: string, host = '127.0.0.1'): Promise<string> {
   const server = createServer({ cert, key }, (socket) => socket.end('hello')).listen(0, host)
   await once(server, 'listening')

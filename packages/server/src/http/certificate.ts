@@ -22,9 +22,8 @@ export function certificatePath(settings: CertificateSettings): string {
 }
 
 /**
- * The configured certificate, or that of the data folder, which is issued again when it is expired or damaged, or has
- * another issuer or missing names. Valid self-signed certificates of earlier versions stay in use.
- * @throws StartRefusal when a file cannot be read or written, or the configured files do not belong together
+ * The configured certificate, or that of the data folder, issued again when unusable; valid self-signed ones of earlier versions stay.
+ * @throws StartRefusal when files cannot be read or written, or the configured files do not belong together
  */
 export function loadCertificate(settings: CertificateSettings, now: Date): ServerCertificate {
   const { tlsCert, tlsKey } = settings

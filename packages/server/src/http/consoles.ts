@@ -25,7 +25,6 @@ export interface ConsoleSocketsOptions {
 
 export const consoleLimits = {
   consoles: 256,
-  /** Longest message of a client. */
   messageBytes: 4096,
   checkMillis: 30_000,
   /** Checks without a message in either direction. */

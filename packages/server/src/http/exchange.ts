@@ -1,4 +1,4 @@
-/** Shared by the HTTP server and in-process callers, so that both get the same answers and the same journal. */
+/** Shared by the HTTP server and in-process callers: both get the same answers and the same journal. */
 
 import type { Namespace } from '@hyperplane/contract'
 import type { ApiError } from '../core/api-error.ts'
@@ -15,9 +15,9 @@ import type { Profile } from './profiles/names.ts'
 
 /** A world, or the control interface. */
 export interface Site {
-  /** Prefix of the paths: `/api`, or nothing for the control interface. */
+  /** Prefix of paths: `/api`; empty for the control interface. */
   readonly base: string
-  /** Time of the site, in milliseconds since 1970; the date of answers. */
+  /** Time of the site; the date of answers. */
   readonly now: () => number
   /** Opens a closed world; never rejects. undefined: the site is open. */
   readonly opening: () => Promise<unknown> | undefined
@@ -57,9 +57,9 @@ const contextOf = (site: Site, { api, profile, origin }: ReceivedRequest): Answe
 })
 
 export interface ExchangeOptions {
-  /** Answers requests outside the pipeline; undefined: the pipeline answers. @throws ApiError */
+  /** Answers outside the pipeline; undefined: the pipeline answers. @throws ApiError */
   readonly before?: (context: AnswerContext) => Answer | undefined
-  /** For an unknown world. Revealed to administrators of the site only. */
+  /** For an unknown world; revealed only to administrators of the site. */
   readonly misdirected?: ApiError
 }
 

@@ -159,10 +159,7 @@ export class RequestHandler {
     this.#options.observe(operation?.key ?? 'none', statusCode, (performance.now() - start) / 1000)
   }
 
-  /**
-   * True when date and request id must be those of `default`: for a client without proved identity, other values would
-   * reveal that the world exists. A port of the world reveals that anyway.
-   */
+  /** Whether date and request id must be those of `default`: others would reveal the world to a client without proved identity. */
   #hidesWorld({ socket }: IncomingMessage, { base }: Site, { outcome, refused }: Exchanged): boolean {
     const isAuthenticated = outcome !== undefined || refused?.isAuthenticated === true
     return !isAuthenticated && base === '/api' && this.#options.worldPorts.worldOf(socket) === undefined

@@ -27,7 +27,7 @@ const headerOf =
     return Array.isArray(value) ? value[0] : value
   }
 
-/** Used for a request outside the API, whose path names no profile. */
+/** For a request outside the API, whose path names no profile. */
 export function readNames(message: IncomingMessage, fallback: Profile, makeRequestId: () => string): RequestNames {
   const header = headerOf(message)
   const clientId = header(receivedHeaders.spec.requestId) || header(receivedHeaders.public.requestId)

@@ -74,7 +74,7 @@ function openApiDocuments(contract: readonly Namespace[]): ReadonlyMap<string, O
   return new Map(documents)
 }
 
-/** Paths of the control interface include its prefix already. */
+/** The control interface includes its prefix already. */
 const basePathOf = ({ name }: Namespace): string => (name === 'control' ? '' : '/api')
 
 const text = (status: number, body: string, contentType = 'text/plain; charset=utf-8'): PageAnswer => ({

@@ -22,13 +22,12 @@ export interface HttpServerOptions extends Pick<HandlerOptions, 'controlSite' | 
   readonly host: string
   readonly port: number
   readonly tls?: HttpServersOptions['tls']
-  /** For requests that show none. */
   readonly names: Profile
   readonly publicUrl: string | undefined
   /** By name in lower case; `default` always has one. */
   readonly worldSite: (name: string) => Site | undefined
   readonly setTimer: Clock['setTimer']
-  /** Unix socket on which standbys forward connections; undefined: none may. */
+  /** Standbys forward connections to this Unix socket; undefined: none may. */
   readonly standbySocket: string | undefined
 }
 

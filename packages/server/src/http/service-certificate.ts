@@ -1,12 +1,10 @@
-/** The default certificate of the service, which a request can replace while connections are open. Source: behaviour clustermgmt.md 1.15. */
+/** The default certificate of the service, replaceable while connections are open. Source: behaviour clustermgmt.md 1.15. */
 import { createSecureContext } from 'node:tls'
 import type { ServiceTls } from '../core/ports.ts'
 import type { ServerCertificate } from './certificates/make.ts'
 
 interface CertificateServer {
-  /** For new connections. */
   useCertificate(certificate: ServerCertificate): void
-  /** PEM: what a new connection is shown. */
   shownCertificate(): Promise<string>
 }
 
@@ -16,7 +14,6 @@ export class ServiceCertificate implements ServiceTls {
   #current: ServerCertificate
   #server: CertificateServer | undefined
 
-  /** @param own from the data folder, or the configured files */
   constructor(own: ServerCertificate, isConfigured: boolean) {
     this.isConfigured = isConfigured
     this.#own = own
@@ -40,7 +37,6 @@ export class ServiceCertificate implements ServiceTls {
     this.#server?.useCertificate(next)
   }
 
-  /** Before the service has sockets: what they will show. */
   async shownCertificate(): Promise<string> {
     return this.#server === undefined ? this.#current.cert : this.#server.shownCertificate()
   }

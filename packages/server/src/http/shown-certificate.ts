@@ -1,14 +1,13 @@
-/** The certificate that a TLS server shows to a new connection, found by a handshake within this process. */
+/** The certificate of new connections to a TLS server, found by a handshake within this process. */
 import type { Server } from 'node:https'
 import { type Duplex, duplexPair } from 'node:stream'
 import { connect, type DetailedPeerCertificate } from 'node:tls'
 
 const limitMillis = 10_000
 
-/** @returns PEM: the certificate, then its issuers */
 export async function certificateShownBy(server: Server): Promise<string> {
   const [near, far] = duplexPair()
-  // No identity is checked: only the certificate is of interest, and no request follows.
+  // Identity is not checked: only the certificate is of interest, and no request follows.
   const socket = connect({ socket: near, rejectUnauthorized: false })
   try {
     return await new Promise<string>((resolve, reject) => {

@@ -1,7 +1,6 @@
 /**
- * TLS with a certificate per server name. Requests client certificates only while some world trusts an authority. The
- * handshake accepts all of them; each request checks again, so that a resumed session proves nothing by itself.
- * Source: behaviour iam.md 5; conventions 14; decision a-local-authority.
+ * A certificate per server name. Client certificates are requested while some world trusts an authority, and verified by each request, so
+ * that a resumed session proves nothing by itself. Source: behaviour iam.md 5; conventions 14; decision a-local-authority.
  */
 import { X509Certificate } from 'node:crypto'
 import { createServer, type Server, type ServerOptions } from 'node:https'
@@ -24,20 +23,18 @@ export interface TlsOptions extends ServerOptions {
 }
 
 export interface TlsServers {
-  /** For new connections. */
   current(): Server
   all(): readonly Server[]
   /** Authorities as PEM, from the next connection on; none: requests no client certificates. */
   ask(authorities: readonly string[]): void
-  /** The default certificate of new connections. */
   use(certificate: ServerCertificate): void
 }
 
 const maximumPresented = 10
 
 /**
- * With any revocation list, OpenSSL demands one of every authority and leaves the chain unverified. This is intended:
- * requests verify, and Node keeps intermediate certificates only of unverified chains (nodejs/node#65579).
+ * With any revocation list, OpenSSL demands one of every authority and leaves chains unverified. This is intended: requests verify, and
+ * Node keeps intermediate certificates only of unverified chains (nodejs/node#65579).
  */
 const unusedRevocationList = `-----BEGIN X509 CRL-----
 MIGoMFACAQEwCgYIKoZIzj0EAwIwETEPMA0GA1UEAwwGTm9ib2R5Fw0yNjExMjEw

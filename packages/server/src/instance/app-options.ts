@@ -15,11 +15,9 @@ export interface AppOptions {
   readonly realClock?: Clock
   readonly beforeStep?: RunnerOptions<Drivers>['beforeStep']
   readonly logLevel?: string
-  /** Progress, for a user at a terminal. */
   readonly tell?: (line: string) => void
   /** Called when the memory of removed worlds can be collected. */
   readonly worldsGone?: () => void
-  /** World time, milliseconds since 1970. */
   readonly startAt?: number
   readonly hashCost?: HashCost
   /** For many apps in one process, one after another. */

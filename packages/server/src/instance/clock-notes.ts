@@ -20,7 +20,7 @@ export function storedClockState(store: Store, config: Config, startAt: number |
   return note.configured === config.clock ? note : { ...note, mode: config.clock }
 }
 
-/** The returned function gives undefined if nothing changed since its last call. */
+/** Its result is undefined if nothing changed since its last call. */
 export function clockNotes(
   store: Store,
   clock: WorldClock,

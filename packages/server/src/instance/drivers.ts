@@ -94,7 +94,7 @@ function contentStoreOf(
   return createS3ContentStore(service, options)
 }
 
-/** Host under which other managers reach this one; undefined: the local address of the connection. */
+/** Under which other managers reach this one; undefined: the local address of the connection. */
 function ownHostOf({ host, publicUrl }: Config, world: string): string | undefined {
   // Requests under any other host name reach the world `default`.
   if (world !== defaultWorld) return `${world.toLowerCase()}.localhost`

@@ -6,10 +6,7 @@ import { managerIdOf } from './identity.ts'
 import type { InstanceOptions } from './options.ts'
 import type { InstanceState } from './state.ts'
 
-/**
- * @returns lines for the operator: generated keys and passwords
- * @throws SeedRefusal, and the store is as empty as before
- */
+/** @returns lines for the operator: generated keys and passwords @throws SeedRefusal, and the store is empty as before */
 export async function prepareStart(
   opening: InstanceOptions,
   state: InstanceState,

@@ -11,7 +11,7 @@ import { storeFiles } from '../data-folder/store-files.ts'
 import { openInstance } from './instance.ts'
 import { createShared } from './process-wide.ts'
 
-/** The journal mode of a database cannot be changed while another connection has the file open. */
+/** Changing the journal mode fails while another connection has the file open. */
 function isOpen(file: string): boolean {
   const database = new DatabaseSync(file)
   try {

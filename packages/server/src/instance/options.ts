@@ -14,7 +14,6 @@ export interface InstanceOptions {
   readonly name: string
   readonly config: Config
   readonly options: AppOptions
-  /** The data folder of the process, with the keys. */
   readonly folder: DataFolder
   readonly shared: Shared
   readonly log: pino.Logger

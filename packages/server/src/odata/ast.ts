@@ -13,7 +13,6 @@ export interface Path {
   readonly kind: 'path'
   /** Absent: the path starts at the entity. */
   readonly variable?: string
-  /** Empty for a variable alone. */
   readonly names: readonly string[]
   readonly position: number
 }

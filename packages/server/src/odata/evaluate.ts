@@ -127,7 +127,6 @@ export function groupDocuments(groupby: readonly Field[], documents: Iterable<un
   return ordered.map((values) => documentOf(groupby, values))
 }
 
-/** Absent: empty. */
 type List = readonly (Scalar | null)[]
 
 function documentOf(fields: readonly Field[], values: readonly List[]): Record<string, unknown> {

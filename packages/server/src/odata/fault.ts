@@ -1,6 +1,5 @@
 export interface FaultFacts {
   readonly option: string
-  /** From 1. */
   readonly position: number
   readonly found: string
   readonly expected: string

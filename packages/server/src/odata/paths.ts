@@ -5,8 +5,8 @@ export type FieldType = 'text' | 'uuid' | 'taskId' | 'number' | 'boolean' | 'tim
 
 export interface ResolvedPath {
   /**
-   * Names, split where the path crosses a collection: `disks/backingInfo/extId` is
-   * `[['disks'], ['backingInfo', 'extId']]`, a collection of texts `uris` is `[['uris'], []]`.
+   * Split where the path crosses a collection: `disks/backingInfo/extId` is `[['disks'], ['backingInfo', 'extId']]`; `uris` is `[['uris'],
+   * []]`.
    */
   readonly hops: readonly (readonly string[])[]
   readonly type: FieldType

@@ -47,7 +47,7 @@ export function checkSelect(select: Select, rules: SelectRules): Selection {
   return { fields: selected.length === 0 ? 'all' : treeOf(selected), ignored }
 }
 
-/** `also`: expanded properties. */
+/** @param also expanded properties */
 export function applySelection<T>(selection: Selection, document: T, also: readonly string[] = []): T {
   const { fields } = selection
   if (fields === 'all') return document

@@ -1,4 +1,4 @@
-/** A field of every type, for tests. */
+/** Has a field of every type. */
 import {
   anything,
   arrayOf,

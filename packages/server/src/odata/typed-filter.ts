@@ -117,7 +117,7 @@ function junction(kind: 'and' | 'or', given: readonly TypedFilter[]): TypedFilte
   return { kind, terms: kept }
 }
 
-/** Joins alternatives to an `in` or `any`: a scope has thousands, and each would cost a scan. */
+/** Joined to an `in` or `any`: each of a scope's thousands would cost a scan. */
 function mergeAlternatives(terms: readonly TypedFilter[]): readonly TypedFilter[] {
   const groups = new Map<unknown, TypedFilter[]>()
   for (const term of terms) {

@@ -1,6 +1,6 @@
 /**
- * Performs operations of the API in the transaction that creates a world, like validated requests with the steps of
- * their tasks: described entities get the same rules and effects. No task and no audit record is stored.
+ * Operations of the API in the transaction that creates a world, validated and with the steps of their tasks, so that described entities
+ * get the same rules and effects. No task and no audit record is stored.
  */
 
 import { contract, type Operation } from '@hyperplane/contract'
@@ -25,14 +25,13 @@ import { seedSnapshots } from './demo/backups.ts'
 export interface Performance {
   /** Name of the created entity; its id and the ids of its parts are derived from the name. */
   readonly called: string
-  /** Id of the created entity, which its handler requests first. Default: derived from the name. */
+  /** The id that the handler requests first. Default: derived from the name. */
   readonly extId?: string | undefined
-  /** The ids that the handler requests next, where they do not follow from the name. */
+  /** The ids that the handler requests next, if not derived from the name. */
   readonly partIds?: readonly string[]
   /** The path parameter `extId` is the target. */
   readonly path?: Readonly<Record<string, string>>
   readonly clusterId?: string | undefined
-  /** After validation. */
   readonly body: unknown
 }
 
@@ -65,10 +64,7 @@ export class Acting {
     return this.#collected.handlers.has(key) && form?.spooled === undefined
   }
 
-  /**
-   * Performs an operation, and the tasks that it starts. @returns ids among which is that of the created entity
-   * @throws the error of its handler or of a step
-   */
+  /** Includes started tasks. @returns ids among which is that of the created entity @throws the error of its handler or of a step */
   async perform(operation: Operation, performance: Performance): Promise<readonly string[]> {
     const { path = {}, clusterId, body } = performance
     const world = this.#world(performance)
@@ -148,7 +144,7 @@ export class Acting {
   }
 }
 
-/** Transactions of the handlers become parts of the seed's transaction. */
+/** Transactions of handlers are parts of the seed's transaction. */
 function asStore(transaction: Transaction): MutationMachinery<Drivers>['store'] {
   const parts: Pick<Store, 'transaction'> = { transaction: (work) => work(transaction) }
   return new Proxy(transaction as Transaction & Store, {

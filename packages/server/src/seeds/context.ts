@@ -23,14 +23,13 @@ export interface SeedContext {
   readonly managerExtId: string
   readonly adminId: string
   readonly adminPasswordHash: string
-  /** ISO time. */
   readonly ago: (seconds: number) => string
   readonly tier: 'xsmall' | 'small' | 'large' | 'xlarge'
   readonly version: string
   readonly backup: SeedBackup
   /** Hosts for VMs that are on. */
   readonly places: SeedPlaces
-  /** Random numbers in [0, 1) for a purpose, derived from the world's random seed. */
+  /** In [0, 1), for a purpose, derived from the world's random seed. */
   readonly draws: (what: string) => () => number
   /** The name in this world of an image or VM of the demo. */
   readonly nameOf: (name: string) => string

@@ -11,7 +11,7 @@ import { standInsOf } from './stand-ins.ts'
 export async function fillExactly(ctx: SeedContext, { rows }: SeedPlan): Promise<readonly SeedFault[]> {
   const standIns = standInsOf(ctx.ids.secretBytes(32), ctx.adminPasswordHash)
   const faults: SeedFault[] = []
-  /** `kind id` of a referenced entity that was not read yet -> the first reference to it. */
+  /** `kind id` of a referenced entity that was not read yet -> first reference. */
   const awaited = new Map<string, SeedFault>()
   const there = new Set<string>()
   for await (const { group, line, column, value } of rows.entities()) {

@@ -1,6 +1,6 @@
 /**
- * Exact rows in a seed, written by exports: YAML with one line of JSON per row, `    - {"extId":"…", …}`, so that rows
- * can be streamed. Rows in any other YAML form count as handwritten text, and its size limit applies to them.
+ * Exact rows, written by exports: YAML with one line of JSON per row, so that rows can be streamed. Rows in any other YAML form count as
+ * handwritten text, and its size limit applies to them.
  */
 import { createReadStream } from 'node:fs'
 import type { Place } from './yaml-values.ts'
@@ -13,13 +13,11 @@ export interface RowHead extends Place {
 }
 
 export interface ExactRow extends RowHead {
-  /** @throws SyntaxError */
   readonly value: () => unknown
 }
 
 export interface RowLine extends ExactRow {
   readonly json: string
-  /** From 1. */
   readonly jsonColumn: number
 }
 
@@ -36,13 +34,12 @@ export interface Span {
   readonly section: Section
   readonly from: number
   readonly to: number
-  /** From 1. */
   readonly line: number
 }
 
 export interface SplitText {
   readonly rest: string
-  /** The line of the whole text for a line of `rest`. */
+  /** Maps a line of `rest` to a line of the whole text. */
   readonly lineOf: (restLine: number) => number
   readonly spans: readonly Span[]
 }

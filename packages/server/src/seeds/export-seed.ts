@@ -1,6 +1,6 @@
 /**
- * Exports a running world as a seed, streamed from a snapshot of the store: memory does not grow with the world.
- * Unfinished tasks prevent an export: they hold secrets and belong to a process. Contents of files are not exported.
+ * Exports a running world as a seed, streamed from a snapshot: memory does not grow with the world. Unfinished tasks prevent an export, as
+ * they hold secrets and belong to a process. Contents of files are not exported.
  */
 
 import type { EntityOf } from '@hyperplane/contract'
@@ -29,7 +29,7 @@ export interface ExportedWorld {
 }
 
 export class UnfinishedTasks extends Error {
-  /** @param tasks names for people, of some of the `count` tasks */
+  /** @param tasks names of some of the `count` tasks, for people */
   constructor(count: number, tasks: readonly string[]) {
     const many = count === 1 ? '1 task has' : `${count} tasks have`
     const more = count > tasks.length ? `, and ${count - tasks.length} more` : ''

@@ -1,7 +1,4 @@
-/**
- * The format of seed files: reader, types and the JSON Schema for editors are derived from it. Fields are named as in
- * the interface; the files of `format/` declare the sections.
- */
+/** Readers, types and the JSON Schema for editors derive from this format. Fields are named as in the interface. */
 import {
   type AnySchema,
   anything,

@@ -1,9 +1,6 @@
 export type JsonPath = readonly (string | number)[]
 
-/**
- * Offset of the value, or of its name; of the nearest existing parent if there is none.
- * @param json valid JSON
- */
+/** Value, or its name; the nearest existing parent if there is none. @param json valid JSON */
 export function offsetIn(json: string, path: JsonPath, of: 'value' | 'name' = 'value'): number {
   const scan = new Scan(json)
   let at = scan.next(0)

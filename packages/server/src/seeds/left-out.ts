@@ -23,7 +23,6 @@ const leftOutKinds: ReadonlyMap<string, { readonly what: string; readonly instea
   [RegistrationAttempt.kind, undefined],
   [Fact.kind, undefined],
 ])
-/** Facts with the keys of simulated certificate authorities. */
 const leftOutCollections: ReadonlyMap<string, { readonly what: string; readonly instead: string }> = new Map([
   ['web.authorities', { what: 'simulated certificate authorities, for their keys', instead: 'place them again' }],
 ])

@@ -22,7 +22,6 @@ export function withNumber<T>(value: T, number: number): T {
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withNumber(item, number)])) as T
 }
 
-/** Numbers start at 1. */
 export function* eachOf<T extends Countable>(item: T): Generator<readonly [T, number]> {
   const { count } = item
   if (count === undefined) {

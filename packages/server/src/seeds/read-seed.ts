@@ -15,7 +15,6 @@ export type SeedSource = SeedPreset | SeedText
 
 /** A seed that extends a preset has two layers. */
 export interface Layer {
-  /** For people: `The seed /tmp/lab.yaml`. */
   readonly name: string
   readonly declared: Declared
   readonly placeOf: (path: string) => Place
@@ -32,17 +31,13 @@ export interface SeedPlan {
   /** Absent for the preset `empty` alone, whose worlds all differ. */
   readonly random?: string
   readonly digest: string
-  /** Names in this world by name in the demo. */
   readonly names: Readonly<Record<string, string>>
   readonly rows: ExactRows
   readonly layers: readonly Layer[]
   readonly world?: NonNullable<SeedContent['world']>
 }
 
-/**
- * @param threads limits concurrent reader threads
- * @throws SeedRefusal with every fault, its line and its column; StartRefusal for a file that cannot be read
- */
+/** @param threads limits reader threads @throws SeedRefusal with every fault and its place; StartRefusal for an unreadable file */
 export async function readSeed(source: SeedSource, threads = new Semaphore(1)): Promise<SeedPlan> {
   if (typeof source === 'string') return presetPlan(source, threads)
   return planOf('text' in source ? 'The seed' : `The seed ${source.file}`, source, threads)

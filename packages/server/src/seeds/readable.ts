@@ -1,7 +1,4 @@
-/**
- * Readable forms of request bodies in a seed: an address is `10.0.0.1`, a prefix `10.0.0.0/24`, a reference is a name.
- * Fields of the server and secrets are left out, because seeds are kept in repositories.
- */
+/** Addresses are `10.0.0.1`, prefixes `10.0.0.0/24`, references names. No server fields and secrets: seeds are kept in repositories. */
 import { type AnySchema, type Fields, type ObjectSchema, type Schema, text } from '@hyperplane/contract'
 import { defined } from '../core/defined.ts'
 import { chooseAlternative } from '../core/input/validate.ts'
@@ -94,10 +91,7 @@ async function sentFields(fields: Fields, value: object, path: string, names: Na
   return Object.fromEntries(entries.map(([name], index) => [name, sent[index]]))
 }
 
-/**
- * Converts names to ids, texts to addresses and prefixes. Values in request form, and values that the contract will
- * refuse, stay as they are.
- */
+/** Names become ids, texts addresses and prefixes. Values in request form, and values that the contract will refuse, stay as they are. */
 export async function sentOf(schema: AnySchema, value: unknown, path: string, names: Names): Promise<unknown> {
   switch (schema.type) {
     case 'uuid':
@@ -125,7 +119,7 @@ export const isUuid = (text: string): boolean => uuidForm.test(text)
 const isMapping = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The alternative that validation chooses, else the first one that has all fields of the value. */
+/** Chosen as by validation, else the first one that has all fields of the value. */
 function alternativeFor(
   alternatives: readonly AnySchema[],
   value: object,

@@ -11,7 +11,7 @@ export interface RowFault {
   readonly message: string
 }
 
-/** Also of kinds whose answers lack these fields. */
+/** Also for kinds whose answers lack these fields. */
 const ofEveryRow = { extId: text(), tenantId: uuid() }
 /** Internal kinds have composite ids. */
 const kindsOfContract = new Set(contract.flatMap(({ operations }) => operations.map(({ resource }) => resource?.kind)))
@@ -133,7 +133,6 @@ function numberOf(what: string, { minimum, maximum }: { minimum?: number; maximu
 const isMapping = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** `nics[0].name` */
 const inWords = (path: JsonPath): string =>
   path.map((step, depth) => (typeof step === 'number' ? `[${step}]` : depth === 0 ? step : `.${step}`)).join('')
 

@@ -1,7 +1,4 @@
-/**
- * Replacements for secrets and hashes that exports leave out. Both ends of a secret that the manager shares with its
- * simulated infrastructure are derived from one ephemeral key of the import, so that they match.
- */
+/** Replacements for omitted secrets and hashes. Both ends of a shared secret derive from one ephemeral key of the import. */
 import { createHmac } from 'node:crypto'
 import { secretDigest } from '../drivers/hardware.ts'
 import { bmcDigest } from '../drivers/simulated/hardware.ts'

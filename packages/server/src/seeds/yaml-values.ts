@@ -1,7 +1,4 @@
-/**
- * Reads YAML against a schema of the contract and reports all faults with line and column.
- * Anchors and aliases are limited by their expanded size.
- */
+/** Reads YAML against a schema of the contract and reports all faults with their places. Limits the expanded size of aliases. */
 import type { AnySchema } from '@hyperplane/contract'
 import type { Document, Node } from 'yaml'
 import { didYouMean } from '../core/input/nearest.ts'

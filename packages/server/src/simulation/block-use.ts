@@ -1,4 +1,4 @@
-/** The use of volume groups is recorded whenever something changes that it depends on. */
+/** Records the use of volume groups whenever one of its causes changes. */
 import { createUseObserver, useCollections } from '../drivers/simulated/block-use.ts'
 import { coalesced, type ObservationOptions } from './coalesced.ts'
 

@@ -11,7 +11,7 @@ export interface ObservationOptions {
   readonly log: pino.Logger
 }
 
-/** Runs `work` once for all calls of `changed` in one turn of the event loop. A clock that is moved by hand waits for it. */
+/** Runs `work` once for all calls of `changed` in one turn of the event loop. A manually moved clock waits for it. */
 export function coalesced(
   work: () => Promise<void>,
   clock: WorldClock,

@@ -18,11 +18,10 @@ interface Options {
 
 const batchSeconds = 60
 const batchMillis = 1000 * batchSeconds
-/** In a real second, of all exporters: a clock that is fast or moved by hand floods no collector. */
+/** Per real second, over all exporters: a clock that is fast or moved by hand floods no collector. */
 const maximumMessages = 1000
 const maximumBatches = 30
 
-/** @returns the function that ends them */
 export function startFlowExports({ world, clock, collectors, real, log }: Options): () => Promise<void> {
   const exporters = exporterFacts(world)
   const flows = new Flows(world)
@@ -97,7 +96,6 @@ export function startFlowExports({ world, clock, collectors, real, log }: Option
 
 const lastBatch = (time: number): number => Math.floor(time / batchMillis) * batchMillis
 
-/** So often in a real second. */
 function createAllowance(real: Pick<Clock, 'now'>, maximum: number): () => boolean {
   let [second, used] = [0, 0]
   return () => {

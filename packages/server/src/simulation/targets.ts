@@ -1,4 +1,4 @@
-/** Finds the target of an event by name: an entity, or a thing that only the simulated world has. */
+/** Finds targets of events by name: entities, and things of the simulated world only. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -46,7 +46,6 @@ export async function findTarget(ctx: SearchContext, { kind, text, field }: Nami
   return { kind, ...(await only(await searches[kind](ctx, text), { kind, text, attributePath: `event/${field}` })) }
 }
 
-/** @param named a name or an id @throws ApiError as `findTarget` */
 export async function findNamed(
   ctx: SearchContext,
   resource: AnyResource & { readonly title: string },
@@ -152,7 +151,6 @@ const searches: Readonly<Record<Naming['kind'], (ctx: SearchContext, text: strin
   },
 }
 
-/** By id, and by `field`, which holds the name. */
 function rowsOf<R extends AnyResource>(
   kind: R,
   field: keyof EntityOf<R> & string,

@@ -25,7 +25,7 @@ import { registerFunctions, sqliteDialect } from './sqlite/dialect.ts'
 const rules = { fields: machineFields, schema: Machine }
 const check = (text: string): TypedFilter => checkFilter(parseFilter(text), rules)
 
-/** Some fields have columns and some have none; one column is called like a column of json_each. */
+/** Some fields have columns and some have none; one column is named like a column of json_each. */
 const columns = new Map([
   ['extId', 'ext_id'],
   ['name', 'name'],
@@ -104,7 +104,6 @@ const texts = fc.oneof(
 const numbers = fc.constantFrom(-1, 0, 1, 5, 5.5, 9007199254740991)
 const integers = fc.constantFrom(-1, 0, 1, 5, 9007199254740991)
 
-/** Absent, null, or a value. */
 const maybe = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | null | undefined> =>
   fc.oneof({ weight: 1, arbitrary: fc.constantFrom(null, undefined) }, { weight: 4, arbitrary: value })
 const listOf = <T>(value: fc.Arbitrary<T>) => maybe(fc.array(value, { maxLength: 3 }))
@@ -154,7 +153,6 @@ const orNull = (value: fc.Arbitrary<string>): fc.Arbitrary<string> =>
 const phrase = (...parts: fc.Arbitrary<string>[]): fc.Arbitrary<string> =>
   fc.tuple(...parts).map((words) => words.join(' '))
 
-/** Conditions about fields, each written after `prefix` (a lambda variable). */
 function conditions(fields: {
   text: string[]
   id: string[]

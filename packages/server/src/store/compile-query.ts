@@ -8,7 +8,7 @@ export interface QueryTarget {
   /** Path -> column. Columns hold ids in lower case and instants in UTC; other fields are read from `document`. */
   readonly columns: ReadonlyMap<string, string>
   readonly dialect: Dialect
-  /** Qualifies the columns if other tables, or `json_each`, have columns of these names. */
+  /** Set if other tables, or `json_each`, have columns of these names. */
   readonly table?: string
   /** Collections of ids that are rows of `reference` too (path -> kind): a look-up instead of a scan. */
   readonly references?: { readonly kind: string; readonly paths: ReadonlyMap<string, string> }

@@ -20,7 +20,6 @@ export interface Dialect {
   /** Two-valued: null equals null and nothing else. */
   equal(left: Sql, right: Sql): Sql
   unequal(left: Sql, right: Sql): Sql
-  /** `values` is not empty. */
   isOneOf(value: Sql, values: readonly Scalar[]): Sql
   call(name: ValueFunction, argument: Sql): Sql
   match(name: MatchFunction, text: Sql, pattern: Sql): Sql

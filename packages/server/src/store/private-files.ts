@@ -1,7 +1,6 @@
 import { chmodSync, closeSync, lstatSync, openSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Permissions of group and others. */
 const all = 0o077
 const writing = 0o022
 
@@ -15,10 +14,7 @@ export function makePrivate(path: string, removed = all): void {
   }
 }
 
-/**
- * Created before SQLite opens it, which copies the mode to companion files. An existing file is not opened: closing it
- * would drop the locks of other connections of this process.
- */
+/** Before SQLite, which copies the mode to companion files. Existing files stay closed: closing one drops locks of other connections. */
 export function makePrivateDatabase(file: string): void {
   try {
     closeSync(openSync(file, 'ax', 0o600))

@@ -1,19 +1,16 @@
-/** Remembers texts by their hash values, so that a cache keeps only results that are asked for again. */
+/** Remembers texts by hash, so that a cache keeps only results that are requested again. */
 export class ReadBefore {
   readonly #generationSize: number
   #recent = new Set<number>()
   #earlier = new Set<number>()
   #recentSize = 0
 
-  /** @param maximumSize size of the cache: the results of more texts would replace each other before they are read again */
+  /** @param maximumSize of the cache: results beyond it would replace each other before they are read again */
   constructor(maximumSize: number) {
     this.#generationSize = maximumSize / 2
   }
 
-  /**
-   * @param hash of the text @param size of the result that the text leads to
-   * @returns whether the text was noted before; two texts with the same hash value count as one
-   */
+  /** @param size of the text's result @returns whether the text was noted before; equal hash values count as one text */
   note(hash: number, size: number): boolean {
     if (this.#recent.has(hash)) return true
     const wasEarlier = this.#earlier.has(hash)
@@ -37,7 +34,7 @@ export function hashOf(text: string): number {
 
 const samples = 128
 
-/** The same of some units of a long text, and its length. */
+/** Hashes some units of a long text, and its length. */
 export function sampleOf(text: string): number {
   const step = Math.ceil(text.length / samples)
   let hash = text.length

@@ -32,7 +32,7 @@ export interface QueryPlan {
 /** Rows in the order of one column, between two values, both included. */
 export interface Walk {
   readonly where: Readonly<Record<string, Scalar>>
-  /** An index serves the walk if a unique rule lists the columns of `where`, then this one. */
+  /** Needs a unique rule with the columns of `where`, then this one, as its index. */
   readonly by: string
   readonly from?: Scalar
   readonly to?: Scalar
@@ -40,7 +40,6 @@ export interface Walk {
   readonly limit?: number
 }
 
-/** Paths of columns. */
 export interface SumQuery {
   readonly where: Readonly<Record<string, Scalar>>
   readonly by: readonly string[]
@@ -74,17 +73,13 @@ export interface Reader {
   /** Always bounded, see `Query`. @throws QueryStopped */
   page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>>
   count(kind: AnyResource, query?: Query): Promise<number>
-  /** Paths of columns. */
   findOne<R extends AnyResource>(kind: R, where: Readonly<Record<string, Scalar>>): Promise<EntityOf<R> | undefined>
   findWhere<R extends AnyResource>(kind: R, where: Readonly<Record<string, Scalar>>): Promise<EntityOf<R>[]>
   /** Costs what it returns, not what the table holds. */
   walk<R extends AnyResource>(kind: R, walk: Walk): Promise<EntityOf<R>[]>
-  /**
-   * Sums of numbers for each group of rows with equal values of `by`, pending rows included. Costs what it returns if the
-   * kind declares these as `summed`. Booleans are 0 and 1.
-   */
+  /** For each group of rows with equal `by`, pending rows included; booleans are 0 and 1. Fast for kinds that declare these as `summed`. */
   sums(kind: AnyResource, query: SumQuery): Promise<readonly GroupSum[]>
-  /** Includes rows that are not published yet. */
+  /** Also finds rows that are not published yet. */
   pending<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined>
   /** Ordered by kind and id; including pending rows unless `publishedOnly`. */
   referrers(
@@ -147,11 +142,11 @@ export interface Store extends Reader {
   setMetas(values: Readonly<Record<string, string>>): void
   /** Between two commits: writes wait, reads continue. `beside` runs at the moment that is copied. */
   copyTo(file: string, beside?: () => void): Promise<void>
-  /** Ended transactions, committed or not: what was read stays true until the number changes. */
+  /** Ended transactions, committed or not: earlier reads stay true until the number changes. */
   readonly transactions: number
   /** undefined: the disk accepts writes. */
   readonly fault: string | undefined
-  /** As `fault`; makes a new write if there was one. */
+  /** As `fault`; tries a write if there was one. */
   findFault(): Promise<string | undefined>
   releaseMemory(): void
   /** Stops bounded queries. Without any, everything is closed when this returns. */

@@ -35,7 +35,6 @@ export interface Reference {
   readonly path: string
 }
 
-/** Repeated references are repeated. */
 export function* eachReference(table: Table, document: unknown): Generator<Reference> {
   for (const { kind, path } of table.references)
     for (const extId of textsAt(document, path)) yield { kind, extId, path: path.join('/') }
@@ -102,7 +101,7 @@ function tableOf(resource: Resource, listed: ReadonlySet<string>, kinds: Readonl
   const references: ReferencePath[] = []
   const secrets: string[][] = []
   const visit = (schema: AnySchema, path: readonly string[]): void => {
-    // The expanded form of another kind is only part of answers, never stored.
+    // Answers only: the expanded form of another kind is never stored.
     if (path.length > 0 && schema.type === 'object' && schema.readOnly === true && kinds.has(schema.objectType)) return
     if (schema.secret === true) secrets.push([...path])
     if (schema.type === 'uuid' && schema.refersTo !== undefined)

@@ -1,7 +1,4 @@
-/**
- * Stored beside the store: the TLS handshake names authorities before the world is known, and the world may rest.
- * Public; each world still verifies the certificates itself.
- */
+/** Stored beside the store: TLS names authorities before the world is known, and it may rest. Worlds verify certificates themselves. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { reasonOf } from '../core/start-refusal.ts'

@@ -14,10 +14,7 @@ export const baselineOf = (folder: string) => ({
 
 const unfinished = '.uploading'
 
-/**
- * Links instead of copies: writers never change a file in place. Skips files that are removed during the copy.
- * @returns the folders with new names in them, and the files that had to be copied
- */
+/** Links, not copies: writers never change a file in place. Skips files removed meanwhile. @returns changed folders, copied files */
 export function shareFiles(from: string, to: string, link = linkSync): Links {
   const folders = new Set<string>()
   const copies: string[] = []

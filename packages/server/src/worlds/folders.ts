@@ -1,7 +1,4 @@
-/**
- * A folder with a mark and without a registry entry is deleted at the next start (unfinished creation or removal).
- * Any other folder holds a complete world and is never deleted.
- */
+/** The next start deletes folders with a mark and no registry entry (unfinished); others hold complete worlds and stay. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -15,10 +15,7 @@ export async function giveBackMemory(): Promise<void> {
   trimNativeHeap()
 }
 
-/**
- * glibc keeps free pages below used ones. SQLite's extension loader calls a library function by name: `malloc_trim`.
- * Elsewhere (musl, macOS, Windows) nothing happens.
- */
+/** glibc keeps free pages below used ones: SQLite's extension loader calls `malloc_trim`. Without it (musl, macOS, Windows): no effect. */
 function trimNativeHeap(): void {
   if (process.platform !== 'linux') return
   let database: DatabaseSync | undefined

@@ -1,6 +1,6 @@
 /**
- * With a frozen clock, a call begins only when work of earlier calls has settled, so that equal calls find equal states
- * on every machine. Concurrent calls do not wait for each other; no call overtakes an earlier one.
+ * With a frozen clock a call begins when work of earlier calls has settled, so that results are equal on every machine. Concurrent calls do
+ * not wait for each other; no call overtakes an earlier one.
  */
 import type { Dispatch } from '../core/pipeline/request.ts'
 import type { HostedWorld } from './world.ts'

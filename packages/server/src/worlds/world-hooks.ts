@@ -9,10 +9,10 @@ export interface WorldHooks {
   readonly isKept: boolean
   readonly dispatch: Dispatch
   readonly recorder: CallRecorder
-  /** Called before opening: fault rules and journal settings hold from the first moment on. */
+  /** Before opening, so that fault rules and journal settings hold from the first moment on. */
   opening(): Promise<void>
   faultsOf(world: FaultyWorld): Faults
-  /** Called before closing: refuses requests that a fault keeps waiting. */
+  /** Before closing: refuses requests that wait because of a fault. */
   release(): void
   /** Called when the instance stays open after all. */
   resume(): void

@@ -48,7 +48,7 @@ export interface HostedWorld {
   readonly current: Instance | undefined
   /** @throws StartRefusal, StoreRefusal */
   instance(): Promise<Instance>
-  /** Milliseconds since 1970; the machine's time while the world rests. */
+  /** The machine's time while the world rests. */
   readonly now: () => number
   reset(): Promise<void>
   /** Between two commits, durable; the copy's baseline too. */

@@ -22,7 +22,6 @@ export type NewSeed = Exclude<Config['seed'], object> | { readonly text: string 
 export interface WorldSettings
   extends Partial<Pick<Config, 'clock' | 'rateLimits' | 'limits' | 'durations' | 'lockout'>> {
   readonly seed?: NewSeed
-  /** World time, milliseconds since 1970. */
   readonly startAt?: number
 }
 
@@ -45,14 +44,14 @@ export interface Worlds {
   remove(name: string): void
   /** Undoes `retire`. */
   keep(name: string, settings: WorldSettings): Promise<void>
-  /** Call once, after all `add`. @returns folders that belong to no world, which are not touched */
+  /** Call it once, after all `add`. @returns folders that belong to no world, which stay */
   tidy(): readonly string[]
   close(): Promise<void>
 }
 
 /** Requests find it only after `publish`; after a crash the next start removes it. */
 export interface Draft {
-  /** `admin` gets the password of this hash. @throws StartRefusal */
+  /** @param adminPasswordHash of `admin` @throws StartRefusal */
   fill(settings: WorldSettings, adminPasswordHash: string): Promise<void>
   /** @throws StartRefusal, StoreRefusal */
   copy(origin: HostedWorld, settings: WorldSettings): Promise<void>

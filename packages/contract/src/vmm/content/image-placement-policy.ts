@@ -1,7 +1,4 @@
-/**
- * Images with these categories are held by clusters with these categories. Source: catalogue vmm.json; behaviour vmm.md
- * 1.0, 1.9, 2, operation-roles.tsv.
- */
+/** Clusters with one category hold images with another. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.9, 2, operation-roles.tsv. */
 import { names } from '../../names.ts'
 import { action, create, get, list, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'

@@ -38,7 +38,6 @@ export const Ova = resource('vmm.v4.content.Ova', {
     diskFormat: s.readOnly(diskFormat),
     sizeBytes: s.readOnly(s.integer()),
     vmConfig: s.readOnly(Vm.schema),
-    /** Name of the VM in the archive. */
     parentVm: s.readOnly(s.text()),
     createTime: s.readOnly(s.timestamp()),
     lastUpdateTime: s.readOnly(s.timestamp()),
@@ -65,9 +64,7 @@ const ChangedOva = s.object('vmm.v4.content.Ova', {
 const { guestCustomization: _guestCustomization, ...overrides } = vmOverrides
 export const OvaVmConfigOverrideSpec = s.object('vmm.v4.ahv.config.OvaVmConfigOverrideSpec', {
   ...overrides,
-  /** All NICs of the new VM. */
   nics: s.arrayOf(Nic.schema, { maxItems: 64 }),
-  /** Replace all drives. */
   cdRoms: s.optional(s.arrayOf(CdRom.schema, { maxItems: 10 })),
   categories: s.optional(s.arrayOf(CategoryReference, { maxItems: 256, uniqueItems: true })),
 })

@@ -4,6 +4,6 @@ import * as s from '../../schema.ts'
 export const placementRetry = {
   failures: s.integer(),
   notBefore: s.timestamp(),
-  /** Identifies what was to be placed where, by which policies. */
+  /** Identifies the placement: what, where, by which policies. */
   cause: s.uuid(),
 } as const

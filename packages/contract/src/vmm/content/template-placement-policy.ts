@@ -1,7 +1,4 @@
-/**
- * Templates with these categories are copied ahead to clusters with these categories. Source: catalogue vmm.json; behaviour
- * vmm.md 1.0, 1.10, 2.
- */
+/** Templates are copied ahead to clusters by category. Source: catalogue vmm.json; behaviour vmm.md 1.0, 1.10, 2. */
 import { names } from '../../names.ts'
 import { create, get, list, remove, resource, update } from '../../operation.ts'
 import type { RoleName } from '../../roles.ts'
@@ -16,11 +13,9 @@ export const TemplatePlacementPolicy = resource('vmm.v4.config.TemplatePlacement
     placementType: s.optional(s.enumeration(['SOFT'])),
     contentFilter: TemplatesFilter,
     clusterFilter: TemplatesFilter,
-    /** Never set. */
     phony: s.readOnly(s.text()),
     createTime: s.readOnly(s.timestamp()),
     updateTime: s.readOnly(s.timestamp()),
-    /** Ids of users. */
     createdBy: s.readOnly(s.text()),
     updatedBy: s.readOnly(s.text()),
   },

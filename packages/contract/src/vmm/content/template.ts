@@ -63,7 +63,6 @@ export const TemplateVersion = resource('vmm.v4.content.TemplateVersionSpec', {
     copies: s.optional(
       s.arrayOf(
         s.object('', {
-          /** The file of `vmSpec`. */
           fileExtId: s.uuid(),
           diskExtId: s.uuid(),
           clusterExtId: s.uuid(),
@@ -123,12 +122,11 @@ export const TemplateDeployment = s.object('vmm.v4.content.TemplateDeployment', 
   /** Default: the active version. */
   versionId: s.optional(s.uuid()),
   numberOfVms: s.withDefault(s.integer({ minimum: 1, maximum: 250 }), 1),
-  /** By number of the VM, from "0". */
+  /** Keys are numbers of VMs, from "0". */
   overrideVmConfigMap: s.optional(s.mapOf(VmConfigOverride)),
 })
 export const TemplatePublishSpec = s.object('vmm.v4.content.TemplatePublishSpec', { versionId: s.uuid() })
 export const InitiateGuestUpdateSpec = s.object('vmm.v4.content.InitiateGuestUpdateSpec', {
-  /** Default: the active version. */
   versionId: s.optional(s.uuid()),
 })
 export const CompleteGuestUpdateSpec = s.object('vmm.v4.content.CompleteGuestUpdateSpec', {

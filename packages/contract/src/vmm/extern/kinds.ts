@@ -1,4 +1,3 @@
-/** The kinds of external VMs by stem. */
 export { externGuestToolsOperations as 'guest-tools' } from './guest-tools-operations.ts'
 export { externVmOperations as vm } from './vm.ts'
 export { externVmDiskStatsOperations as 'vm-disk-stats' } from './vm-disk-stats.ts'

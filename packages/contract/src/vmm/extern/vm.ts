@@ -18,7 +18,7 @@ import { ExternGuestTools } from './guest-tools.ts'
 
 const reference = (type: string) => s.object(`vmm.v4.extern.config.${type}`, { extId: s.optional(s.uuid()) })
 
-// References to categories and users are stored here; the external manager reports all others.
+// Categories and users are stored here; the external manager reports all other references.
 const CategoryReference = s.object('vmm.v4.extern.config.CategoryReference', {
   extId: s.optional(s.referenceTo('Category')),
 })

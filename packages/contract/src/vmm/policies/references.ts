@@ -12,5 +12,4 @@ export const HostReference = reference('HostReference')
 export const UserReference = reference('UserReference')
 export const VmReference = reference('VmReference')
 
-/** A shape without fields, whose type says everything. */
 export const empty = <const N extends string>(type: N) => s.object(`vmm.v4.ahv.policies.${type}`, {})

@@ -52,7 +52,7 @@ const ofPolicy = {
   notFound: 'VMM_ENTITY_NOT_FOUND',
 } as const
 
-/** VMs of the dependent category start after VMs of the dependee category. */
+/** VMs of the dependent category start after those of the dependee category. */
 const dependency = {
   dependeeCategory: s.readOnly(CategoryReference),
   dependentCategory: s.readOnly(CategoryReference),

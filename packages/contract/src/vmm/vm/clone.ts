@@ -5,7 +5,6 @@ import { VmGcProfileConfig } from './guest/customization-profile.ts'
 import { GuestCustomizationParams } from './guest/guest-customization.ts'
 import { Nic } from './parts/nic.ts'
 
-/** Fields that replace those of the source. */
 export const vmOverrides = {
   name: s.optional(s.text({ minLength: 1, maxLength: 80 })),
   memorySizeBytes: s.optional(s.integer({ minimum: 1 })),

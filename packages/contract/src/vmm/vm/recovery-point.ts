@@ -26,7 +26,6 @@ const requested = {
   /** Default: the name of the VM and the time. */
   name: s.optional(s.text({ minLength: 1, maxLength: 256 })),
   recoveryPointType: s.withDefault(s.enumeration(['CRASH_CONSISTENT', 'APPLICATION_CONSISTENT']), 'CRASH_CONSISTENT'),
-  /** Absent: never. */
   expirationTime: s.optional(s.timestamp()),
   applicationConsistentProperties: s.optional(s.oneOf(VssProperties)),
 } as const
@@ -54,10 +53,9 @@ export const VmRecoveryPoint = resource('vmm.v4.ahv.config.VmRecoveryPoint', {
     clusterExtId: s.uuid(),
     /** The containers that hold its layers cannot be deleted. */
     containerExtIds: s.optional(s.arrayOf(s.referenceTo('StorageContainer'))),
-    /** Contents of CD-ROM drives. */
     driveRecoveryPoints: s.optional(s.arrayOf(DiskRecoveryPoint)),
     pinnedHostExtId: s.optional(s.uuid()),
-    /** The VM is one of an external management, which keeps the layers. */
+    /** An external management keeps the VM and the layers. */
     externVm: s.optional(s.ofAnotherWorld(ExternVm.schema)),
   },
   indexed: ['vmExtId', 'expirationTime', 'clusterExtId'],

@@ -163,7 +163,7 @@ export const Vm = resource('vmm.v4.ahv.config.Vm', {
     lastHostExtId: s.optional(s.uuid()),
     /** The ISO of a pending customisation is in a drive. */
     hasCustomizationIso: s.optional(s.boolean()),
-    /** Files that a task creates or moves, with the entities that cannot be deleted until it ends. */
+    /** Files that a task creates or moves, with entities that cannot be deleted until it ends. */
     filesUnderWay: s.optional(
       s.arrayOf(
         s.object('', {
@@ -173,7 +173,7 @@ export const Vm = resource('vmm.v4.ahv.config.Vm', {
         }),
       ),
     ),
-    /** Disks that were added, resized or filled anew after the VM was created: the bytes that each held at that time. */
+    /** Bytes at the time of the change, for disks that were added, resized or filled anew after the creation of the VM. */
     diskFills: s.optional(
       s.arrayOf(
         s.object('', {
@@ -187,9 +187,7 @@ export const Vm = resource('vmm.v4.ahv.config.Vm', {
     ),
     addedDriveExtId: s.optional(s.uuid()),
     hostSilentSince: s.optional(s.timestamp()),
-    /**
-     * The effect of the last staged customisation on a guest: its name, and the addresses of its NICs by their index.
-     */
+    /** The effect of the last staged customisation on a guest: its name, and NIC addresses by index. */
     guestSettings: s.optionalObject('', {
       computerName: s.optional(s.text()),
       addresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), address: s.text() }))),
@@ -198,7 +196,7 @@ export const Vm = resource('vmm.v4.ahv.config.Vm', {
     toolsAddresses: s.optional(s.arrayOf(s.object('', { nic: s.integer(), addresses: s.arrayOf(s.text()) }))),
     /** The guest reboots then, to start its new tools. */
     toolsRebootAt: s.optional(s.timestamp()),
-    /** The task of a migration that a user started, to a host or to a cluster. */
+    /** A migration that a user started, to a host or to a cluster. */
     migrationTaskExtId: s.optional(s.taskId()),
   },
   indexed: ['hasCustomizationIso', 'hostSilentSince', 'toolsRebootAt'],

@@ -141,7 +141,7 @@ class Examples {
   }
 }
 
-/** Ends a trial as a success: an event writes its facts last, after all its refusals. */
+/** Ends a trial as a success: events write last, after all their refusals. */
 class WouldWrite extends Error {}
 
 function withoutWrites(world: SimulatedWorld): SimulatedWorld {
@@ -190,7 +190,7 @@ function rangeOf(schema: AnySchema): { minimum?: number; maximum?: number } {
 
 const placeholder = (kind: Naming['kind']): string => `name of a ${kind}`
 
-/** Returns the present value if no other value can be derived from the type. */
+/** The present value if no other can be derived from the type. */
 function otherValue(schema: AnySchema, present: unknown): unknown {
   switch (schema.type) {
     case 'text':

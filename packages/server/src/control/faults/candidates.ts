@@ -18,7 +18,6 @@ export class Candidates {
     return this.#named !== undefined
   }
 
-  /** In the order of creation. */
   matching(names: readonly string[]): readonly Rule[] {
     const fitting = this.#named?.matching(names)
     if (fitting === undefined || fitting.size === 0) return this.#unnamed

@@ -100,7 +100,6 @@ class Walk {
     this.rules = rules
   }
 
-  /** @returns true if a rule refuses it */
   passes(place: Place, comer: Comer): boolean {
     let last: StoredRule | undefined
     for (const rule of this.rules) {

@@ -155,7 +155,7 @@ export class WorldFaults implements Faults {
     return needsContext ? this.#context.run(context, work) : work()
   }
 
-  /** A call that neither a request nor a task makes, such as one of a schedule. */
+  /** Made by neither a request nor a task: a schedule, for example. */
   #contextOfBackgroundCall(): CallContext {
     return {
       subject: nobody,

@@ -22,10 +22,7 @@ export function matchesGlob(pattern: string, text: string): boolean {
   return inPattern === pattern.length
 }
 
-/**
- * Every text that matches a pattern contains the literal trigrams of the pattern. Each pattern is filed under its
- * rarest trigram, so that a text is compared with few patterns.
- */
+/** Patterns are filed under their rarest literal trigram, which every matching text contains, so a text is compared with few patterns. */
 export class GlobIndex<T> {
   readonly #byPart = new Map<number, IndexedPattern<T>[]>()
   readonly #lengths = new Set<number>()
@@ -76,7 +73,7 @@ interface IndexedPattern<T> {
 
 const nothing: ReadonlySet<never> = new Set()
 
-/** Surrounds each text, so that its beginning and its end have trigrams of their own. */
+/** Gives the beginning and the end of a text trigrams of their own. */
 const frame = '\0\0'
 
 /** Trigrams between the wildcards of a pattern; bigrams where no literal part has three characters, as in `*ab*`. */

@@ -15,7 +15,7 @@ export interface RuleBookOptions {
 
 export interface ApplicableRules {
   readonly rules: Candidates
-  /** Some rule for driver calls needs to know the request or task that makes the call. */
+  /** Needed by rules for driver calls that look at the request or task. */
   readonly needsContext: boolean
 }
 

@@ -13,7 +13,6 @@ export interface Subject {
   /** The requested operation, or the one that started the task. */
   readonly operation: Operation | undefined
   readonly caller: string | undefined
-  /** Index of the request in its batch. */
   readonly batchElement?: number | undefined
   readonly task?: { readonly extId: string; readonly definition: string }
   readonly step?: { readonly name: string; readonly phase: 'RUN' | 'UNDO'; readonly from: number; readonly to: number }
@@ -93,7 +92,6 @@ export class Rule {
     )
   }
 
-  /** Checks every criterion except the name pattern, see `Candidates`. */
   matches(subject: Subject): boolean {
     const { operation, caller, task, step } = subject
     const { kind, caller: user, batchElement, taskStep } = this.#stored.match ?? {}

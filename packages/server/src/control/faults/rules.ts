@@ -58,7 +58,7 @@ function operationFaults(written: string, kind: string | undefined, mustStartTas
   return []
 }
 
-/** Flags accept only `true`: to switch a rule off, clients disable or remove it. */
+/** `false` is refused: clients disable or remove a rule instead. */
 function flagFaults({ trigger = { always: true }, effect }: RequestedRule): ApiError[] {
   const flags = Object.entries({ trigger, effect }).flatMap(([part, fields]) =>
     Object.entries(fields).map(([name, value]) => [`${part}/${name}`, value] as const),

@@ -9,7 +9,6 @@ export type Trigger =
   | { readonly probability: number; readonly seed?: string }
 
 export interface Turn {
-  /** From 1. */
   readonly call: number
   readonly fired: number
   readonly seed: string

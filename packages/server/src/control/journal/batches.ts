@@ -62,7 +62,7 @@ export class Batches {
     this.#lost.delete(folder)
   }
 
-  /** Copies a part that fills less than half of its buffer: many such buffers could wait while the thread is busy. */
+  /** Copies a part that fills less than half of its buffer: many such buffers could wait for a busy thread. */
   #packedPart({ bytes, length, count, sizeBytes }: CallPart): PackedPart {
     if (2 * length > bytes.length) return { buffer: bytes.buffer, length, count, sizeBytes }
     const buffer = bytes.buffer.slice(0, length)

@@ -39,7 +39,7 @@ export class JournalThread {
   #worker: Worker | undefined
   #lastRequest = 0
   #isClosed = false
-  /** Calls sent to the thread, or reported as missed, and not yet written; by journal. */
+  /** By journal: calls sent to the thread, or reported as missed, and not yet written. */
   readonly #inFlight = new Map<string, number>()
   readonly #failing = new Set<string>()
 
@@ -75,10 +75,7 @@ export class JournalThread {
     else await this.ask(folder, { asks: 'remove' })
   }
 
-  /**
-   * Packs several calls together, which is cheaper than packing each one between two answers, see http/arrivals.ts.
-   * @param heldBytes memory that `call` retains until then
-   */
+  /** Packs several calls together, which is cheaper, see http/arrivals.ts. @param heldBytes memory that `call` retains until then */
   write(folder: string, call: () => CallText, heldBytes: number): void {
     this.#waitingBytes += heldBytes
     if (this.#waitingCalls.push({ folder, call }) >= maximumWaitingCalls || this.#waitingBytes >= maximumWaitingBytes)

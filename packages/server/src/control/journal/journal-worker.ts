@@ -27,10 +27,7 @@ function journalOf(folder: string): StoredJournal {
   return journal
 }
 
-/**
- * Replaces a damaged journal by an empty one: a journal only documents test runs.
- * @param work must leave the journal unchanged when it fails
- */
+/** A damaged journal is replaced: it only documents test runs. @param work must leave the journal unchanged when it fails */
 function withJournal<T>(folder: string, work: (journal: StoredJournal) => T): T {
   try {
     return work(journalOf(folder))

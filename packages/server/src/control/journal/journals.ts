@@ -57,7 +57,7 @@ export class Journals {
     })
   }
 
-  /** Created on first use. Touches no file. */
+  /** Created on first use, without files. */
   of(world: string): Journal {
     const folder = journalFolder(world)
     let journal = this.#open.get(folder)
@@ -78,7 +78,6 @@ export class Journals {
     await this.#thread.closeJournal(journalFolder(world))
   }
 
-  /** Ends requests that wait for calls, so that their connections can close. */
   stopWaiting(): void {
     for (const journal of this.#open.values()) journal.stopWaiting()
   }

@@ -1,8 +1,7 @@
 /**
- * The binary form of calls. As objects they would cost more than the calls: the garbage collector would move each one
- * twice, and `postMessage` would clone it. A call is a header and up to three UTF-8 texts: the members that it shares
- * with other calls; its own members; the answer. Texts that an earlier call of the same part holds are not repeated:
- * clients that poll get the same answer again and again.
+ * Calls in binary form: as objects the garbage collector would move them twice and `postMessage` clone them. A header and up to three UTF-8
+ * texts: members shared with other calls, own members, answer. Texts of earlier calls in the part are not repeated: polling clients get
+ * equal ones.
  */
 import { formatTime, lastTime } from '../../core/time/time.ts'
 import type { CallText, SentBody } from './protocol.ts'
@@ -10,7 +9,7 @@ import type { CallText, SentBody } from './protocol.ts'
 /** Part of the version of stored journals: change it with the layout below. */
 export const packing = 'header, shared, own, answer and its size: each text once a part'
 
-/** Offsets in a header: lengths and places are 32-bit numbers, times 64-bit. Places are relative to the part. */
+/** Lengths and places are 32-bit numbers, times 64-bit. Places are relative to the part. */
 const at = { length: 0, shared: 4, own: 12, answer: 20, answerSize: 28, began: 32, ended: 40 } as const
 const headerBytes = 48
 const longestUnit = 3
@@ -150,7 +149,7 @@ export function* callsIn(part: Buffer): Generator<PackedCall> {
   }
 }
 
-/** Oldest first; much faster than `callsIn`. @throws SyntaxError for bytes that are not calls */
+/** Much faster than `callsIn`. @throws SyntaxError for bytes that are not calls */
 export function sizesIn(part: Buffer): number[] {
   const sizes: number[] = []
   for (let header = 0; header < part.length; header = endOf(part, header)) sizes.push(sizeOf(part, header))

@@ -6,7 +6,7 @@ export interface CallText {
   /** World times in milliseconds since 1970. */
   readonly began: number
   readonly ended: number
-  /** JSON members that other calls have as well, each after a comma. Stored once for all calls of a part. */
+  /** Members that other calls have as well, each after a comma; stored once per part. */
   readonly shared: string
   /** All other members. With `answer`, the text ends inside the answer object, in front of its size. */
   readonly own: string
@@ -18,7 +18,7 @@ export interface SentBody {
   readonly text: string
   /** The beginning of `text` in UTF-8, as far as it is kept. Absent: all of it, which `text` holds. */
   readonly kept?: Uint8Array | undefined
-  /** Of `text` in UTF-8. Absent: the size of what is kept. */
+  /** Default: the size of `kept`. */
   readonly sizeBytes?: number | undefined
   /** The sent bytes: calls that were answered with the same object share its place. Absent: calls with equal texts do. */
   readonly sent?: Uint8Array | undefined
@@ -125,14 +125,12 @@ export type ToThread =
   | { readonly rest: true }
 
 export type FromThread =
-  /** Returns the buffers of a batch that was written or failed. */
   | {
       readonly folder: string
       readonly parts: readonly PackedPart[]
       readonly missed: number
       readonly failed?: string
     }
-  /** Answers `rest`. */
   | { readonly resting: true }
   | { readonly number: number; readonly answer: unknown }
   | { readonly number: number; readonly stopped: true }

@@ -14,5 +14,4 @@ export const worldsDomains = { catalogue, world }
 
 export const worldDomains = { call, clock, fault, journal, network, worldEvent }
 
-/** Kinds that the control store of a world holds. */
 export const worldKinds: readonly Resource[] = [FaultRule, Journal]

@@ -243,7 +243,6 @@ const seedFault = ({ line, column, path, message }: SeedRefusal['faults'][number
     [line === undefined ? '' : `line ${line}, column ${column ?? 1}: `, path && `${path}: `, message].join(''),
   )
 
-/** @throws ApiError 409 when the port is taken */
 async function openPort({ drivers }: WorldsContext, name: string, port: number | undefined): Promise<OpenedPort> {
   try {
     return await drivers.ports.open(name, port)

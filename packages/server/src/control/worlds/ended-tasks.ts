@@ -1,7 +1,4 @@
-/**
- * Waits until no task of a world is under way, or until a timeout on the world clock; on real time while it is frozen.
- * No request waits longer than a minute of real time.
- */
+/** Waits until no task is under way, or a timeout on the world clock (real time while frozen); at most a minute of real time. */
 import { Task } from '@hyperplane/contract/platform/task'
 import { pathOf } from '../../core/standard.ts'
 import { unfinished } from '../../core/tasks/runner.ts'
@@ -17,7 +14,7 @@ export interface TaskWait {
   readonly isOver: () => boolean
 }
 
-/** Real time between two looks at the world clock. A timer of that clock would itself be an event of the world. */
+/** Real time: a timer of the world clock would itself be an event of the world. */
 const pollMilliseconds = 20
 
 export async function waitForTasks({ store, clock, real, isOver }: TaskWait, withinMilliseconds: number) {

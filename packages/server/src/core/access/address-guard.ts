@@ -1,6 +1,6 @@
 /**
- * Which addresses this service may call when a client names the host: otherwise clients could reach addresses that only
- * this machine reaches (loopback, link-local, cloud metadata). Source: behaviour iam.md 4.
+ * Guards against calls to addresses that only this machine reaches (loopback, link-local, cloud metadata), when clients name the host.
+ * Source: behaviour iam.md 4.
  */
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
@@ -8,8 +8,8 @@ import { type Clock, realClock } from '../time/clock.ts'
 
 export interface AddressGuard {
   /**
-   * At least one address. Connect to it, never to the name, which may resolve differently a moment later.
-   * @param host a name or an address; an IPv6 address may stand in brackets
+   * At least one. Connect to it, not to the name, which may resolve differently later. @param host name or address, IPv6 perhaps in
+   * brackets
    * @throws AddressRefusal when none may be called; the resolver's error (`code`), also after 5 s without answer
    */
   addressesOf(host: string): Promise<readonly string[]>

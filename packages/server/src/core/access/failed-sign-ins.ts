@@ -1,6 +1,6 @@
 /**
- * Counts failed sign-ins by source address, over all worlds of the process and the control interface; resets of worlds
- * do not clear it. Source: behaviour conventions 14; decision guessing-is-bounded-over-all-worlds.
+ * Counts failures by source address, over all worlds and the control interface; resets of worlds do not clear it.
+ * Source: behaviour conventions 14; decision guessing-is-bounded-over-all-worlds.
  */
 import { ApiError } from '../api-error.ts'
 import { createLru } from '../lru.ts'
@@ -46,10 +46,7 @@ export class FailedSignIns {
     throw error
   }
 
-  /**
-   * Waits while running attempts could use up the remaining failures, so that concurrency cannot exceed the limit.
-   * @throws ApiError 429 as `admit`
-   */
+  /** Waits while running attempts could use up the remaining failures: concurrency cannot exceed the limit. @throws ApiError 429 */
   async attempt<T>(address: string, work: () => Promise<T>): Promise<T> {
     for (;;) {
       this.admit(address)

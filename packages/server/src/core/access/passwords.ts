@@ -1,7 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/** `memory` in KiB. */
 export interface HashCost {
   readonly memory: number
   readonly passes: number

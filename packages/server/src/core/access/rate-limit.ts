@@ -6,7 +6,7 @@ import { createLru } from '../lru.ts'
 export type Tier = 'xsmall' | 'small' | 'large' | 'xlarge'
 const tiers: readonly Tier[] = ['xsmall', 'small', 'large', 'xlarge']
 
-/** The figure of this tier, else of the nearest smaller one, else of the nearest larger one. */
+/** For a tier without a figure: the nearest smaller tier's, else the nearest larger one's. */
 export function limitAt(rate: RateLimit, tier: Tier): number {
   const at = tiers.indexOf(tier)
   for (let index = at; index >= 0; index--) {
@@ -65,7 +65,6 @@ export interface RateLimiterOptions {
   readonly mode: 'on' | 'report' | 'off'
   readonly tier: Tier
   readonly anonymous: AnonymousLimit
-  /** Milliseconds, monotonic, real. */
   readonly now: () => number
   readonly perIdentity?: number
 }

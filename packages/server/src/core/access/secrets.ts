@@ -52,7 +52,6 @@ export const sealerOf = (
   })
 const dataKeyName = 'key.data'
 
-/** `id` marks the texts of this sealer. */
 export function sealerWith(key: Buffer, id: string): Pick<Sealer, 'seal' | 'open'> {
   // Imported once: importing the key for each text takes longer than sealing it.
   const secret = createSecretKey(key)

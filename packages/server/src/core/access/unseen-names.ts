@@ -43,7 +43,6 @@ function repeatedBy(operation: Operation): readonly RepeatedName[] {
         ? []
         : [{ path: [into], kind: shape.visibleWith.kind, by: shape.visibleWith.by.split('/') }],
     )
-    // Entities that are expanded completely are checked on their own.
     const expandedEntities = Object.entries(operation.expand ?? {}).flatMap(([name, { kind, into = name }]) =>
       kind ? [into] : [],
     )
@@ -91,7 +90,7 @@ function withoutField(value: Document, [name = '', ...rest]: readonly string[]):
   return others
 }
 
-/** Evaluated over stored values, a filter, order or grouping would reveal hidden names by the rows that match. */
+/** Over stored values, a filter, order or grouping would reveal hidden names by the matching rows. */
 export async function comparesUnseenNames(
   ctx: ReadContext,
   { filter, orderby = [], groupby = [] }: QueryOptions,

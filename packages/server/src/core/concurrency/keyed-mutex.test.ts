@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyedMutex } from './keyed-mutex.ts'
 
-/** Work that ends on request, and logs its events. */
 function aWork(turns: KeyedMutex, told: string[], name: string, ...names: string[]) {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const done = turns.runExclusive(names, async () => {

@@ -1,4 +1,4 @@
-/** First come first served. Work that needs several names waits for all of them at once. */
+/** First come first served. Work with several names waits for all of them at once. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<void>>()
 

@@ -1,4 +1,3 @@
-/** First come first served. */
 export class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []

@@ -1,4 +1,3 @@
-/** A number from the range; the same text gives the same number. */
 export const drawnFrom = (text: string, [least, most]: readonly [number, number]): number =>
   least + (most - least) * drawsFrom(text)()
 

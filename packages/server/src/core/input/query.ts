@@ -29,10 +29,7 @@ export interface QueryConventions {
   readonly canonical?: FilterRules['canonical'] | undefined
 }
 
-/**
- * Adds faults of shape to `faults`; call the result, which parses expressions, when there are none.
- * @throws ApiError 400 for malformed percent-encoding
- */
+/** Faults of shape go to `faults`; else call the result, which parses expressions. @throws ApiError 400 for bad percent-encoding */
 export function readQuery(
   operation: Operation,
   text: string,

@@ -14,11 +14,10 @@ export interface SpooledParts {
   readonly files: Readonly<Record<string, string>>
   /** @returns its digest. Line breaks of a text are CR LF, as browsers send them */
   take(name: string, content: Readable, isText: boolean): Promise<string>
-  /** Keeps files that a handler moved away. */
   remove(): Promise<void>
 }
 
-/** Limit of all other parts of one form, in memory. */
+/** For all other parts of one form, in memory. */
 const maximumTexts = 1024 * 1024
 
 /** @throws ApiError 400 when it is no form, 413, and what `source` throws */

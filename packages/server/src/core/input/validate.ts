@@ -22,7 +22,7 @@ export interface ValidationResult {
   readonly value: unknown
   readonly faults: readonly ShapeFault[]
   readonly warnings: readonly string[]
-  /** Fields of the outermost object that were absent and have their default. */
+  /** Fields of the outermost object that were absent and got their default. */
   readonly defaulted: readonly string[]
 }
 
@@ -296,7 +296,7 @@ class Validation {
     return clean
   }
 
-  /** Content may be sent under `$reserved` or as own properties; it is stored in one field. */
+  /** Accepts content under `$reserved` and as own properties; it is stored in one field. */
   #folded(schema: ObjectSchema, given: Record<string, unknown>, path: string): Record<string, unknown> {
     const field = schema.foldsInto
     if (field === undefined) return given
@@ -480,7 +480,6 @@ export function immutableFields(schema: ObjectSchema): string[] {
 
 export interface Reference {
   readonly kind: string
-  /** Another kind whose entity the id may name. */
   readonly orKind?: string
   readonly extId: string
   readonly path: string

@@ -1,4 +1,4 @@
-/** Used for each world and for the control interface; a seed has no pipeline and takes `assembleWorld` alone. */
+/** For worlds and the control interface; a seed has no pipeline and uses `assembleWorld` alone. */
 
 import { createRateLimiter, type RateLimiterOptions } from '../access/rate-limit.ts'
 import type { Sealer } from '../access/secrets.ts'
@@ -22,7 +22,7 @@ export type WorldServices = Omit<Services, keyof LateServices>
 
 export interface WorldParts<D> extends Omit<World<D>, 'services'> {
   readonly owner: string
-  /** Reading a service that is absent throws an error that names it. */
+  /** Reading an absent service throws an error that names it. */
   readonly services: Partial<Services>
 }
 

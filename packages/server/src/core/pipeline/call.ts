@@ -15,7 +15,7 @@ export interface Call {
   readonly warnings: string[]
   readonly input: RequestInput & { readonly rawBody: unknown }
   readonly ids: Ids
-  /** Handler and presenters that said `followsStore`. */
+  /** Handler and presenters that called `followsStore`. */
   readonly parts: { followStore: number }
 }
 
@@ -24,7 +24,7 @@ export interface Targets {
   readonly parents: Readonly<Record<string, AnyEntity>>
   /** The innermost path entity with a tag of its own, for If-Match. */
   readonly named: { readonly kind: Resource; readonly entity: AnyEntity; readonly version: number } | undefined
-  /** The target, or the entity that the target is a part of. */
+  /** The target, or the entity that contains it. */
   readonly judged: unknown
 }
 

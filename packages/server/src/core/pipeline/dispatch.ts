@@ -1,4 +1,4 @@
-/** Every operation passes the same steps in this order; the first that fails answers. Source: conventions 1. */
+/** Every operation passes the same steps in this order; the first failure is the answer. Source: conventions 1. */
 
 import type { Namespace, Operation } from '@hyperplane/contract'
 import type { RateHeaders } from '../access/rate-limit.ts'
@@ -41,12 +41,11 @@ export function createPipeline<D>(machinery: Machinery<D>): { dispatch: Dispatch
 interface Pipeline<D> {
   readonly machinery: Machinery<D>
   readonly keptReads: KeptReads
-  /** Returns the seed of the ids that the call makes. */
   readonly countCall: (request: ApiRequest) => string
   readonly idsOf: (request: ApiRequest) => Ids
 }
 
-/** How far a request has come: for its refusal, its record, and what is left to release. */
+/** Progress of a request, for its refusal, its record, and resources to release. */
 interface Progress {
   operation?: Operation
   headers: RateHeaders
@@ -115,7 +114,6 @@ async function dispatch<D>(pipeline: Pipeline<D>, request: ApiRequest, known: Ca
   }
 }
 
-/** For an authenticated caller. */
 async function run<D>(
   { machinery, keptReads, idsOf }: Pipeline<D>,
   request: ApiRequest,

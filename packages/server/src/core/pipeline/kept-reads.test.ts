@@ -21,7 +21,6 @@ const operation = {} as Operation
 
 const keptIn = (reads: KeptReads, by = caller): Outcome | undefined => reads.find(request, by)?.outcome
 
-/** As often as it takes until an answer is kept. */
 function keep(reads: KeptReads, begun: number): void {
   for (const _ of [1, 2]) reads.keep(request, begun, { operation, caller, outcome, trace: undefined, rendered: {} })
 }

@@ -22,14 +22,13 @@ export interface KeptRead {
 /** Counts for all worlds and sites of the process. */
 export const keptReadCounts = { hits: 0, misses: 0 }
 
-/** Answers of reads that follow from the store alone, for clients that poll. The next commit, or change of rights, drops all of them. */
+/** Answers that follow from the store alone, for clients that poll; the next commit or change of rights drops all of them. */
 export class KeptReads {
   readonly #store: Pick<Store, 'transactions'>
   readonly #access: Pick<AccessControl, 'changes'>
   readonly #kept = new LRUCache<string, KeptRead>({ maxSize: maximumEntities, sizeCalculation: sizeOf })
   /** A client that walks through all pages of a long list keeps none of them. */
   readonly #readBefore = new ReadBefore(maximumEntities)
-  /** `now` when what is kept was read. */
   #readAt = 0
 
   constructor(store: Pick<Store, 'transactions'>, access: Pick<AccessControl, 'changes'>) {
@@ -37,7 +36,7 @@ export class KeptReads {
     this.#access = access
   }
 
-  /** Rises with everything that can change an answer. Rights change a moment after the commit that stores them. */
+  /** Rises with every change that can affect an answer. Rights change a moment after the commit that stores them. */
   get now(): number {
     return this.#store.transactions + (this.#access.changes ?? 0)
   }

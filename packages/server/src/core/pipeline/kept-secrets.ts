@@ -1,7 +1,4 @@
-/**
- * Secrets that an update keeps inside an object sealed as a whole (credentials of a bucket). A secret that stands alone
- * needs none of this: its handler keeps the sealed value. Source: behaviour conventions 13.
- */
+/** Updates keep secrets inside an object that is sealed as a whole (credentials of a bucket). Source: behaviour conventions 13. */
 import { type AnySchema, secretMask, walk } from '@hyperplane/contract'
 import { type ApiError, invalid } from '../api-error.ts'
 import type { AnyEntity } from '../document.ts'

@@ -43,7 +43,7 @@ export interface Machinery<D> {
     work: () => Promise<T>,
   ) => Promise<T>
   readonly spool?: Spool
-  /** The pipeline that handles an operation in place of this one, after authorization. */
+  /** Another pipeline that handles the operation after authorization. */
   readonly forward?: (operation: Operation, request: ApiRequest) => Dispatch | undefined
   readonly faults?: Faults
   readonly log: { error(details: object, message: string): void }

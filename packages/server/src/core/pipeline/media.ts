@@ -36,7 +36,7 @@ export function checkAccept(accept: string | undefined, operation: Operation): v
 const mediaTypesOf = (accept: string): readonly string[] =>
   accept.split(',').map((part) => part.split(';')[0]?.trim().toLowerCase() ?? '')
 
-/** Whether a text is sent bare, instead of as a JSON string in the envelope: the client accepts it, but no JSON. */
+/** A bare text instead of a JSON string in the envelope, for clients that accept it and no JSON. */
 export function prefersPlainText(accept: string | undefined, { alsoProduces = [] }: Operation): boolean {
   const accepted = mediaTypesOf(accept ?? '')
   const acceptsText = accepted.some((media) => media === 'text/plain' || media === 'text/*')

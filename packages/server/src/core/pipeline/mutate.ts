@@ -1,7 +1,4 @@
-/**
- * Steps 9 to 16, in one transaction, so that nothing that was checked can change before the effect; in two for a
- * `TwoPhaseEffect`. Source: conventions 1, 6.
- */
+/** Steps 9 to 16 in one transaction, so that checks hold until the effect; two for a `TwoPhaseEffect`. Source: conventions 1, 6. */
 
 import type { Operation } from '@hyperplane/contract'
 import type { Reader, Transaction } from '../../store/store.ts'
@@ -51,7 +48,7 @@ class Mutation<D> {
   readonly #machinery: MutationMachinery<D>
   readonly #call: Call
   #prepared: { readonly prepared?: unknown } = {}
-  /** Found before `prepare`, which it made needless; it may expire before the transaction. */
+  /** Found before `prepare`, which it makes needless; it may expire before the transaction. */
   #replay: Reply | undefined
   readonly #requestId: string | undefined
   readonly #fingerprint: string
@@ -85,7 +82,7 @@ class Mutation<D> {
     return reply
   }
 
-  /** Slow work, perhaps outside: only for requests that are not refused or replayed without it. */
+  /** Slow work: only for requests that are not refused or replayed without it. */
   async prepare(prepare: AnyPrepare): Promise<void> {
     const { store } = this.#machinery
     this.#replay = await this.#admit(store)
@@ -106,7 +103,7 @@ class Mutation<D> {
     return result instanceof TwoPhaseEffect ? result : this.#conclude(transaction, ctx, result)
   }
 
-  /** Steps 9 to 14. @returns the answer that is replayed */
+  /** Steps 9 to 14. @returns the answer to replay */
   async #admit(reader: Reader): Promise<Reply | undefined> {
     const { idempotency, tags } = this.#machinery
     const { request, operation } = this.#call

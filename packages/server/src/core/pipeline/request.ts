@@ -23,9 +23,9 @@ export interface ApiRequest {
     readonly range?: string | undefined
   }
   readonly address: string
-  /** Only set without the two headers above, because it counts only then. */
+  /** Set only without the two headers above, because it counts only then. */
   readonly certificate?: ClientCertificate | undefined
-  /** How ids and names in queries and paths are written; see http/profiles. */
+  /** Spelling of ids and names in queries and paths; see http/profiles. */
   readonly profile: 'spec' | 'public'
   readonly unknown: 'refuse' | 'ignore'
   /** The client's or a generated one: operators find a request by it in the audit trail. */
@@ -36,10 +36,7 @@ export interface ApiRequest {
   /** Decompressed. @throws ApiError 413, 415 while it is read */
   readonly openBody?: ((maximumBytes: number) => AsyncIterable<Uint8Array>) | undefined
   readonly trace?: Trace | undefined
-  /**
-   * Why the request's world cannot check its credentials (absent, or does not open). The world `default` checks them
-   * and reveals the reason to administrators only: others cannot tell which worlds exist.
-   */
+  /** Why the world cannot check credentials (absent, or does not open). `default` checks them; only administrators learn the reason. */
   readonly misdirected?: Refusal | undefined
   /** Set for a batch element: the submitter, already authenticated and counted. */
   readonly onBehalfOf?: {

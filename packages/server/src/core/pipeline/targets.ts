@@ -47,7 +47,7 @@ export async function findTargets<D>(machinery: MutationMachinery<D>, reader: Re
     if (isJudged && request.trace !== undefined) request.trace.judged = judged
     if (isTarget) row = found
     else parents[parameter] = found.entity
-    // A sub-resource that shares its parent's ETag (a disk of a VM): If-Match is compared with the parent.
+    // Parts share the entity tag of their parent (a disk of a VM): If-Match is compared with the parent's.
     if (kind.sharesTagOf === undefined) named = { kind, entity: found.entity, version: found.version }
   }
   const only = operation.resource
@@ -67,7 +67,7 @@ interface NamedInPath {
   readonly isTarget: boolean
 }
 
-/** An entity that lives under the id of its parent (the certificate of a cluster): its parent comes first. */
+/** An entity under the id of its parent (the certificate of a cluster): its parent comes first. */
 function* namedIn<D>({ kinds }: MutationMachinery<D>, { operation, input }: Call): Generator<NamedInPath> {
   for (const [parameter, id] of Object.entries(input.path)) {
     const kind = kinds.resource(operation.pathKinds[parameter] ?? '')

@@ -2,7 +2,7 @@ import type { ApiRequest, Dispatch, Outcome, RefusedRequest } from '../pipeline/
 import type { Trace } from './trace.ts'
 
 export interface CallRecorder {
-  /** undefined: recording is off. `now` is world time, in milliseconds since 1970; `path` is canonical. */
+  /** undefined: recording is off. @param now world time @param path canonical */
   begin(now: number, sentPath: string, path: string): Trace | undefined
   record(call: EndedCall): void
   elements(dispatch: Dispatch): Dispatch
@@ -16,6 +16,5 @@ export interface EndedCall {
   /** 0: no response was sent. */
   readonly status: number
   readonly body?: string | undefined
-  /** The body in UTF-8, if it is encoded already. */
   readonly bytes?: Uint8Array | undefined
 }

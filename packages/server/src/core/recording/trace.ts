@@ -7,7 +7,6 @@ import { type Watcher, watched } from './watched-body.ts'
 
 /** Filled by the pipeline's steps; each field is written at most once. Only recorded requests have a trace. */
 export class Trace {
-  /** World time, milliseconds since 1970. */
   readonly began: number
   caller: Caller | undefined
   operation: Operation | undefined

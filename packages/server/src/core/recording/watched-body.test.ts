@@ -9,7 +9,6 @@ const body = {
   description: 'a web server',
 }
 
-/** Fields that `use` left unread. */
 function unreadAfter(use: (body: any) => void): string[] {
   const reads = new Set<string>()
   use(watched(body, reads))

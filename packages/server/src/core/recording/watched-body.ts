@@ -21,7 +21,6 @@ export function watched<T>(value: T, reads: Watcher, path = ''): T {
   return Object.freeze(copy) as T
 }
 
-/** Decorations of the profiles are left out. */
 export function unreadFields(body: unknown, reads: ReadonlySet<string>): string[] {
   const found = new Set<string>()
   const visit = (value: unknown, path: string): void => {

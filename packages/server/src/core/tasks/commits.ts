@@ -1,4 +1,4 @@
-/** A task's commits: each step sees what earlier steps wrote, and waits for the disk only before an external effect. */
+/** Each step sees the writes of earlier steps, and waits for the disk only before an external effect. */
 import type { Store, Transaction } from '../../store/store.ts'
 
 export class Commits {

@@ -8,14 +8,14 @@ import type { World } from '../world.ts'
 export interface StepContext<D> extends World<D> {
   readonly store: Reader
   readonly taskExtId: string
-  /** Drivers take calls with equal keys as one call. */
+  /** Drivers treat calls with equal keys as one call. */
   readonly callKey: string
   readonly owner: Caller
   readonly outputs: Readonly<Record<string, unknown>>
   progress(percentage: number): Promise<void>
   /**
-   * Writes partial results and progress, durably. After a crash `run` starts again and must find out what was written.
-   * `percentage` undefined: the task's row changes only if `write` changes the task.
+   * Writes partial results and progress, durably; after a crash `run` starts again and must find them. `percentage` undefined: the task's
+   * row changes only if `write` changes the task.
    */
   checkpoint(
     percentage: number | undefined,
@@ -69,14 +69,11 @@ export interface Step<D, I> {
   readonly progress?: number
   /** World seconds, for the profile `natural`. */
   readonly seconds?: readonly [median: number, p95: number]
-  /** How often `seconds` pass, for a step that handles several things one after another. Default: once. */
+  /** Number of waits of `seconds`, for a step that handles several things in turn. Default: once. */
   readonly times?: (ctx: StepContext<D>, input: I) => Promise<number>
   /** External effect; may run again after a crash, with the same `callKey`. Writes nothing to the store. */
   readonly run?: (ctx: StepContext<D>, input: I) => Promise<unknown>
-  /**
-   * False: `run` is skipped, without waiting until earlier records are durable; the answer must not depend on those.
-   * Absent, or on an error: true.
-   */
+  /** False: skips `run`, without waiting until earlier records are durable; must not depend on those. Absent, or on an error: true. */
   readonly acts?: (ctx: StepContext<D>, input: I) => Promise<boolean>
   /** In the transaction that marks the step done. `keep` replaces the step's output. */
   // A method, so that a step may declare the type of what its own `run` returned.
@@ -100,7 +97,7 @@ export interface TaskDefinition<D, I> {
   readonly pointOfNoReturn?: string
   /** For many subtasks: steps report them with `subtasksOf`, instead of one update of the row for each. */
   readonly recordsSubtasks?: true
-  /** A start that finds the task unfinished rolls it back. */
+  /** Unfinished tasks are rolled back at the next start. */
   readonly endsWithProcess?: true
   readonly plan?: (ctx: StepContext<D>, input: I) => Promise<Plan>
 }

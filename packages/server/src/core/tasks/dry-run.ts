@@ -4,7 +4,6 @@ import type { RunnerLog } from './runner-options.ts'
 import { type TaskEntity, withoutWork } from './task-row.ts'
 
 interface DryRun {
-  /** Fields of the task's row. */
   readonly changes: Record<string, unknown>
   readonly keep: Plan['keep']
 }

@@ -4,19 +4,18 @@ import type { RecordContext, StepContext, TaskEnd } from './define-task.ts'
 
 interface Turns<D> {
   readonly atOnce: number
-  /** Distinguishes subtasks of this step from those of other steps. */
   readonly operation: string
-  /** The first affected entity of the subtask has this id. */
+  /** `extId`: the first affected entity of the subtask. */
   readonly start: (ctx: RecordContext<D>, extId: string) => Promise<{ readonly extId: string }>
-  /** Progress of the task in percent when the first subtask begins and when the last one has ended. */
+  /** Progress in percent when the first subtask begins and when the last one has ended. */
   readonly progress?: readonly [from: number, to: number]
-  /** True: start no more subtasks, and wait for none. Called once a second of the world's clock. */
+  /** True: starts no more subtasks, and waits for none. Called once a second of the world's clock. */
   readonly isOver?: (ends: Ends) => boolean
 }
 
 type Ends = ReadonlyMap<string, TaskEnd>
 
-/** The ends of the subtasks, by entity. A repeated step continues with the subtasks that it has started. */
+/** Ends of the subtasks, by entity. A repeated step continues with the subtasks that it has started. */
 export async function inTurn<D>(ctx: StepContext<D>, extIds: readonly string[], turns: Turns<D>): Promise<Ends> {
   const { atOnce, operation, start, progress } = turns
   const started = await startedSubtasks(ctx, operation)
@@ -52,7 +51,6 @@ export async function inTurn<D>(ctx: StepContext<D>, extIds: readonly string[], 
   return ends
 }
 
-/** By their first affected entity. */
 export async function startedSubtasks(
   ctx: Pick<StepContext<unknown>, 'store' | 'taskExtId'>,
   operation: string,
@@ -64,7 +62,7 @@ export async function startedSubtasks(
 
 const lookEveryMillis = 1000
 
-/** Undefined: it was over before the subtask ended. */
+/** Undefined: the step was over before the subtask ended. */
 async function endOf<D>(
   ctx: StepContext<D>,
   taskExtId: string,

@@ -29,7 +29,6 @@ import { type RunnerOptions, TaskRunner } from './runner.ts'
 const folder = mkdtempSync(join(tmpdir(), 'hyperplane-runner-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Rows that the steps of these tests write. */
 const Mark = resource('internal.v1.test.Mark', { fields: { name: text() } })
 const owner = systemCaller('00000000-0000-0000-0000-000000000001')
 
@@ -45,7 +44,7 @@ class Outside {
 
 const steps = ['reserve', 'build', 'announce'] as const
 
-/** Three steps, each with an effect outside and a row inside. `fails`: the step whose `run` fails for good, after its effect. */
+/** Three steps, each with an effect outside and a row inside. `fails`: its `run` fails for good after the effect. */
 function definitionOf(outside: Outside, fails?: string): TaskDefinition<object, { name: string }> {
   return {
     name: 'test.three-steps',
@@ -86,7 +85,6 @@ interface Service {
   marks(): Promise<readonly string[]>
 }
 
-/** A service over a file; opening it again on the same file is a restart. */
 function open(
   file: string,
   definitions: readonly TaskDefinition<object, any>[],
@@ -179,7 +177,7 @@ test('consecutive records share a commit, and a step acts only when all earlier 
       {
         name: 'act',
         progress: 90,
-        // Readers see what is committed.
+        // Readers see committed rows only.
         run: async (ctx) => void seen.push(...(await ctx.store.find(Mark)).map(({ name }) => name)),
       },
       recorded('four'),
@@ -441,7 +439,7 @@ for (const fails of [undefined, 'announce']) {
         assert.equal(task.status, fails === undefined ? 'SUCCEEDED' : 'FAILED')
         assert.deepEqual(await service.marks(), fails === undefined ? ['request', ...steps] : [])
         assert.equal(outside.effects.size, fails === undefined ? 3 : 0)
-        // The same call twice has the same key: the outside world takes it for one.
+        // Repeated calls have the same key: the outside world counts them once.
         assert.ok(new Set(outside.calls).size <= 3)
         service.store.close()
       })
@@ -611,7 +609,6 @@ test('a failure between steps is retried too, and the task keeps its lock', asyn
   assert.deepEqual(order, ['run first', 'undone first', 'undone first', 'run second'])
 })
 
-/** A task of one step that ends on request. */
 function gated(): { definition: TaskDefinition<object, { id: string }>; open(id: string): void; begun: string[] } {
   const gates = new Map<string, PromiseWithResolvers<void>>()
   const gate = (id: string) => {

@@ -1,7 +1,4 @@
-/**
- * Each step takes effect once, is undone in reverse order on failure, and resumes after a crash from the task's row.
- * Source: conventions 18.3.
- */
+/** Steps take effect once, are undone in reverse on failure, and resume from the task's row after a crash. Source: conventions 18.3. */
 
 import { Task } from '@hyperplane/contract/platform/task'
 import { anyOf } from '../../odata/index.ts'
@@ -45,7 +42,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
   readonly #locks = new LockTable()
   readonly #parentTasks = new Map<string, ParentTask>()
   readonly #waiting = new Set<string>()
-  /** Tasks whose acceptance is not durable yet, so that readers of the store do not see them. */
+  /** Readers of the store do not see tasks whose acceptance is not durable yet. */
   readonly #notDurable = new Map<string, AcceptedTask>()
   readonly #slots = new TaskSlots(concurrentTasks)
   readonly #running = new Set<string>()
@@ -120,7 +117,6 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
 
   #keepUntilDurable(accepted: AcceptedTask): void {
     const { extId } = accepted.task
-    // The JSON value that the row would return.
     const input = JSON.parse(JSON.stringify(accepted.input ?? null))
     this.#notDurable.set(extId, { ...accepted, input })
     const forget = (): void => void this.#notDurable.delete(extId)
@@ -138,7 +134,7 @@ export class TaskRunner<D> implements Tasks, TaskStarter {
 
   #startReady(): void {
     if (this.#stop.signal.aborted) return
-    // A cancelled task that has not started only has to be ended: it needs neither slot nor locks.
+    // A cancelled task that has not started needs neither slot nor locks to end.
     for (const extId of this.#cancelRequests) {
       if (!this.#waiting.has(extId)) continue
       this.#slots.bypass(extId)

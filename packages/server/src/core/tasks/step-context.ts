@@ -44,7 +44,6 @@ export interface Recording<D> {
 
 export class StepContexts<D> {
   readonly #from: ContextSources<D>
-  /** By task, then by step. */
   readonly #ids = new Map<string, Map<string, Ids>>()
 
   constructor(from: ContextSources<D>) {
@@ -104,7 +103,6 @@ export class StepContexts<D> {
     return ids
   }
 
-  /** Call it when the task has ended. */
   forget(taskExtId: string): void {
     this.#ids.delete(taskExtId)
   }

@@ -21,7 +21,7 @@ export interface StepRecord<D> {
   readonly definition: AnyTask<D>
   readonly input: unknown
   readonly done: readonly CompletedStep<D>[]
-  /** Read before the first of the steps ran. */
+  /** Read before the first step ran. */
   readonly lostEffects: number | undefined
 }
 

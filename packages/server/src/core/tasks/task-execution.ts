@@ -33,10 +33,7 @@ export class TaskExecution<D> {
     this.#rollback = new TaskRollback(options, dependencies)
   }
 
-  /**
-   * Resolves at the task's end or at shutdown. `accepted`: the pending commit of its acceptance.
-   * @throws errors between steps
-   */
+  /** Resolves at the task's end or at shutdown. `accepted`: the pending commit of its acceptance. @throws errors between steps */
   async run(
     queued: TaskEntity,
     definition: AnyTask<D>,
@@ -122,7 +119,7 @@ export class TaskExecution<D> {
     return step && { task, definition, step, input, context: this.#dependencies.contexts.of(task, step.name) }
   }
 
-  /** The following steps that are recorded with this one: no external effect, no duration, no injected fault. */
+  /** Following steps that are recorded with this one: no external effect, duration or injected fault. */
   async #immediateStepsFrom(
     task: TaskEntity,
     definition: AnyTask<D>,

@@ -15,9 +15,8 @@ export interface Runner {
   readonly undoing?: boolean
   readonly canceling?: boolean
   readonly failure?: readonly AppMessage[]
-  /** Applies when the task resumes, unless it is past its point of no return. */
+  /** Takes effect when the task resumes before its point of no return. */
   readonly interruption?: AppMessage
-  /** Sealed JSON, as `outputs`. */
   readonly input: string
   readonly outputs?: string
   readonly locks: readonly string[]
@@ -56,7 +55,7 @@ export const mark = (
   clock: Clock,
 ): Promise<TaskEntity> => store.transaction(marking(task, changes, clock))
 
-/** Clients see the first 300 and the number; all are kept for callers that wait for the task. */
+/** Clients see the first 300 and the number; callers that wait for the task need all. */
 export const affecting = (all: readonly AffectedEntity[]): Record<string, unknown> => ({
   entitiesAffected: all.slice(0, 300),
   numberOfEntitiesAffected: all.length,

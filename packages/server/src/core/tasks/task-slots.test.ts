@@ -4,21 +4,18 @@ import { TaskSlots } from './task-slots.ts'
 
 const always = (_task: string): boolean => true
 
-/** Fills lines from texts like `a1 a2 b1`: identity and number, in the order of acceptance. */
 function waiting(count: number, tasks: string): TaskSlots {
   const places = new TaskSlots(count)
   for (const task of tasks.split(' ')) places.wait(task, task[0] as string)
   return places
 }
 
-/** Takes tasks until no slot is free. */
 function begin(places: TaskSlots, mayRun = always): string {
   const begun: string[] = []
   for (let next = places.take(mayRun); next !== undefined; next = places.take(mayRun)) begun.push(next)
   return begun.join(' ')
 }
 
-/** The order in which all of them run, one after the other. */
 function wholeOrder(places: TaskSlots): string {
   const order: string[] = []
   for (let next = places.take(always); next !== undefined; next = places.take(always)) {

@@ -1,7 +1,4 @@
-/**
- * A free slot goes to the identity that holds the fewest, then to the one whose last turn is the longest ago.
- * Source: conventions 18.3 (at most 64 at once, fair between identities).
- */
+/** A free slot goes to the identity with the fewest slots, then to the longest waiting one. Source: conventions 18.3 (at most 64). */
 export class TaskSlots {
   readonly #count: number
   readonly #lines = new Map<string, Set<string>>()

@@ -67,7 +67,6 @@ test('lengthy work is waited for beyond the patience, which starts again after i
   void turns(100).then(gate.resolve)
   await attendance.settled()
   assert.equal(isOver, true)
-  // The patience applies again.
   assert.equal(await attendance.lengthy(async () => 'done'), 'done')
 })
 

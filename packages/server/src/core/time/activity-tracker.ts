@@ -1,4 +1,4 @@
-/** A clock moved by hand waits for this work, so that consequences of an event precede the next event. */
+/** A manually moved clock waits for this work, so that consequences of an event precede the next event. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
 interface Work {
@@ -63,7 +63,7 @@ export class ActivityTracker {
     }
   }
 
-  /** Stuck work is not waited for. */
+  /** Does not wait for stuck work. */
   async settled(): Promise<void> {
     const begin = performance.now()
     // At least one turn of the event loop: callers of timers continue in it.

@@ -14,7 +14,6 @@ const movableTime = () =>
     'frozen',
   )
 
-/** Writes down the seconds since the start at which it runs. */
 function recorder(clock: WorldClock) {
   const at: string[] = []
   return { at, note: (what: string) => () => void at.push(`${what} ${(clock.now() - start) / 1000}`) }

@@ -13,7 +13,7 @@ export interface Clock {
 }
 
 export interface TrackingClock extends Clock {
-  /** A clock moved by hand waits until the work ends or idles. */
+  /** A manually moved clock waits until the work ends or idles. */
   track<T>(work: () => Promise<T>): Promise<T>
   /** Marks tracked work that only waits; `sleep` does so too. */
   idle<T>(wait: () => Promise<T>): Promise<T>
@@ -23,7 +23,6 @@ export interface TrackingClock extends Clock {
 
 export type ClockMode = 'real' | 'frozen' | number
 
-/** Real time and world time of the same moment. */
 export interface ClockState {
   readonly mode: ClockMode
   readonly world: number
@@ -32,7 +31,6 @@ export interface ClockState {
 
 export interface ClockEvent {
   readonly at: number
-  /** Such as `task vmm.create-vm`; empty if not given. */
   readonly about: string
 }
 
@@ -48,14 +46,14 @@ export interface WorldClock extends TrackingClock {
   waiting(): { readonly count: number; readonly next?: ClockEvent }
   setMode(mode: ClockMode): void
   /**
-   * Once tracked work is idle. Timers run in order, each at its own time; the work of one settles before the next.
-   * Waits 2 s for stuck work, unless it is `lengthy`. @throws the error of a timer; the clock stays at that timer
+   * Runs timers in order, each at its time, after the work of earlier ones is idle; waits 2 s for stuck work, unless `lengthy`.
+   * @throws the error of a timer; the clock stays at that timer
    */
   advance(ms: number): Promise<Passage>
   runToNextEvent(): Promise<Passage | undefined>
   /** @param sort `derived`: no event for others, see `quietUntil` */
   setTimer(ms: number, run: () => void, sort?: 'derived', about?: string): () => void
-  /** Until then only derived timers run: target of a move or an earlier event; the present if the clock runs itself. */
+  /** Only derived timers run before this time: the target of a move, or an earlier event; the present if the clock runs itself. */
   quietUntil(): number
   settled(): Promise<void>
   /** No timer may keep the process alive after the world is gone. */
@@ -101,7 +99,6 @@ interface Timer extends ClockEvent {
   readonly run: () => void
 }
 
-/** @param startAt milliseconds since 1970 */
 export function createWorldClock(real: Clock, initialMode: ClockMode, startAt = real.now()): WorldClock {
   const tracker = new ActivityTracker()
   const timeline = new Timeline(real, initialMode, startAt, tracker)

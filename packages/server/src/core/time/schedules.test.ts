@@ -8,7 +8,6 @@ const context = { ids: createIds('schedules') } as ScheduleContext<object>
 
 const start = Date.parse('2026-03-02T09:00:00Z')
 
-/** Schedules on a frozen clock. Each run notes its name and the seconds since the start. */
 function running(...schedules: Schedule<object>[]) {
   const clock = createWorldClock(realClock, 'frozen', start)
   const at: string[] = []
@@ -28,7 +27,6 @@ const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
 }
 
-/** A schedule that watches, and what tells it of changes. */
 function watching(name: string, everySeconds: number, run: Schedule<object>['run'] = async () => undefined) {
   const listeners = new Set<() => void>()
   const schedule: Schedule<object> = {

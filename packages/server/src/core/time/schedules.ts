@@ -21,17 +21,11 @@ export interface ScheduleContext<D> extends World<D> {
 export interface Schedule<D> {
   readonly name: string
   readonly everySeconds: number
-  /**
-   * `again`: due after one period; a number: not before that world time (milliseconds since 1970); nothing: after one
-   * period or, with `watch`, only after a change.
-   */
+  /** `again`: due after one period; a number: not before that world time; nothing: after one period, with `watch` only after a change. */
   readonly run: (ctx: ScheduleContext<D>) => Promise<void | 'again' | number>
-  /**
-   * Calls `changed` when something that a run depends on changes; returns the unsubscribe function. Without a change
-   * there is no run, so that skipped months cost nothing.
-   */
+  /** Calls `changed` when a dependency of a run changes; returns the end of the watch. Without changes there are no runs. */
   readonly watch?: (ctx: ScheduleContext<D>, changed: () => void) => () => void
-  /** Runs do not depend on earlier runs: when the clock is moved by hand, only the last one before each event runs. */
+  /** Runs do not depend on earlier runs: when the clock is moved by hand, only the last run before each event happens. */
   readonly onlyLastCounts?: true
 }
 

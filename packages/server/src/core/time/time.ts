@@ -20,10 +20,7 @@ function secondText(second: number): string {
   return lastSecond.text
 }
 
-/**
- * RFC 3339 with an offset, years 1970-9999; else undefined. Cuts digits beyond microseconds. After the year 2248 a
- * number is exact only to tens of microseconds: `canonicalTime` keeps such a time.
- */
+/** RFC 3339 with an offset, years 1970-9999; else undefined. Truncated to microseconds; inexact after 2248 (`canonicalTime` is exact). */
 export function parseTime(text: string): number | undefined {
   const instant = sinceEpoch(text)
   return instant && Math.min(instant.millis + instant.micros / 1000, lastTime)

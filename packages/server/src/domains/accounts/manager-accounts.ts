@@ -31,7 +31,7 @@ interface Making {
   readonly tenantId: string
 }
 
-/** Policies are cached: the caller must call `access.changed()` after the commit. */
+/** Policies are cached: call `access.changed()` after the commit. */
 export async function makeAccount(
   ctx: Making,
   manager: { readonly extId: string; readonly name: string },

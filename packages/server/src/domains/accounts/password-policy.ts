@@ -26,7 +26,7 @@ export function brokenRules(password: string, username: string, old?: string): s
 export const isHighStrength = (password: string): boolean =>
   [...password].length >= 15 && classesIn(password) === 4 && !/(.)\1\1/su.test(password)
 
-/** Of lower-case letters, upper-case letters, digits and other characters. */
+/** Lower-case letters, upper-case letters, digits, others. */
 export const classesIn = (password: string): number =>
   [/\p{Ll}/u, /\p{Lu}/u, /\p{Nd}/u, /[^\p{L}\p{N}\s]/u].filter((one) => one.test(password)).length
 

@@ -25,7 +25,7 @@ export type AddressPlan = { readonly [F in Family]?: FamilyPlan }
 
 export const families: readonly Family[] = ['IPV4', 'IPV6']
 
-/** The family of addresses that the service chooses itself: IPv4 where the subnet has it. */
+/** The service chooses addresses of this family: IPv4 where the subnet has it. */
 export const familyOf = ({ IPV4 }: AddressPlan): Family => (IPV4 === undefined ? 'IPV6' : 'IPV4')
 
 /** `ipConfig` must be valid. The plan of an unmanaged subnet is empty. */

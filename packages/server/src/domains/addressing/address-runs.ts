@@ -1,7 +1,6 @@
 /**
- * One AddressRun row covers leased addresses without a gap. The lowest free address follows the first run of a pool, so
- * an allocation costs a few index look-ups. Only `leases.ts` writes runs, in the transaction of the leases.
- * Source: behaviour networking.md 1.3 (rule 6), 3.5.
+ * A run is a row of consecutive leases, so that the lowest free address (behind a pool's first run) costs a few look-ups. Only `leases.ts`
+ * writes runs, with the leases. Source: behaviour networking.md 1.3 (rule 6), 3.5.
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { AddressRun } from '@hyperplane/contract/networking/address-lease'
@@ -14,7 +13,6 @@ export async function runsOf(store: Reader, subnetExtId: string, family: Family)
   return (await store.walk(AddressRun, { where: { subnetExtId, family }, by: 'first' })).map(rangeOf)
 }
 
-/** @param ranges searched in order */
 export async function lowestFree(
   store: Reader,
   subnetExtId: string,

@@ -1,4 +1,4 @@
-/** A NIC that releases its address leaves its floating IP without association. Source: behaviour networking.md 1.8. */
+/** Without an address, a NIC has no floating IP either. Source: behaviour networking.md 1.8. */
 import type { EntityOf } from '@hyperplane/contract'
 import { FloatingIp } from '@hyperplane/contract/networking/floating-ip'
 import type { Drivers } from '../../drivers/drivers.ts'
@@ -24,7 +24,7 @@ export async function floatingIpsOf(
   return found
 }
 
-/** For a task that is about to release the addresses of these NICs. */
+/** Before a task releases the addresses of these NICs. */
 export async function stopTranslating(
   { drivers, store }: { readonly drivers: Pick<Drivers, 'networkFabric'>; readonly store: Reader },
   nics: readonly { readonly extId?: string | undefined }[],

@@ -1,7 +1,4 @@
-/**
- * A lease records the holder of an address. It is written in the transaction that accepts the request, so that no two
- * requests get one address. Source: behaviour networking.md 1.3.
- */
+/** A lease records the holder of an address, in the accepting transaction: requests never share one. Source: networking.md 1.3. */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { AddressLease, AddressRun, AddressTally } from '@hyperplane/contract/networking/address-lease'
@@ -46,7 +43,7 @@ export interface LeasingContext {
 
 export interface LeaseTerms {
   readonly kind: LeaseKind
-  /** Id of NIC, VPC or gateway; absent for a reservation. */
+  /** NIC, VPC or gateway; absent for a reservation. */
   readonly holder?: string
   readonly context?: string
 }
@@ -54,9 +51,8 @@ export interface LeaseTerms {
 export const isManaged = (subnet: SubnetEntity): boolean => (subnet.ipConfig?.length ?? 0) > 0
 
 /**
- * The given address, anywhere in the prefix, or the lowest free one of the pools.
- * @throws ApiError 400 (subnet not managed, address outside the prefix or no host address), 409 (in use, pools exhausted,
- * subnet busy)
+ * A given address of the prefix, or the lowest free one of the pools.
+ * @throws ApiError 400 (subnet not managed, address outside the prefix or no host address), 409 (in use, pools exhausted, subnet busy)
  */
 export async function leaseAddress(
   ctx: LeasingContext,
@@ -199,10 +195,7 @@ export async function leasesOutside(
   return [...below, ...(await store.walk(AddressLease, { ...walk, from: text(range.last + 1n) }))].slice(0, limit)
 }
 
-/**
- * Makes the leases of gateway and DHCP server match `plan`. With `keepOthers`, an update holds old and new ones.
- * @throws ApiError 409 when another holder has an address of the plan
- */
+/** Leases of gateway and DHCP server match `plan` afterwards; `keepOthers`: also the old ones. @throws ApiError 409 when one is in use */
 export async function syncOwnLeases(
   ctx: LeasingContext,
   subnet: Pick<SubnetEntity, 'extId' | 'name'>,
@@ -267,7 +260,6 @@ export async function usageOf(store: Reader, subnet: SubnetEntity): Promise<Addr
   return { ...(await tallyOf(store, subnet.extId)), pools }
 }
 
-/** Reads the maintained tally. */
 export async function tallyOf(store: Reader, subnetExtId: string): Promise<{ assigned: number; reserved: number }> {
   const tally = await store.get(AddressTally, subnetExtId)
   return { assigned: tally?.assigned ?? 0, reserved: tally?.reserved ?? 0 }
@@ -299,7 +291,6 @@ export function requireSubnetAttachable(subnet: SubnetEntity): void {
   throw new ApiError('NETWORKING_ENTITY_BUSY', { kind: 'Subnet', name: subnet.name, taskExtId, change: `${verb}d` })
 }
 
-/** For error messages. */
 export const stateOf: Readonly<Record<LeaseKind, string>> = {
   ASSIGNED: 'assigned to a NIC',
   ASSIGNED_SECONDARY: 'assigned to a NIC',

@@ -1,4 +1,4 @@
-/** A deleted NIC leaves the load balancers whose target it was. Source: behaviour networking.md 1.14. */
+/** Load balancers lose a target when its NIC is deleted. Source: behaviour networking.md 1.14. */
 import type { EntityOf } from '@hyperplane/contract'
 import { LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
 import { Nic } from '@hyperplane/contract/vmm/vm/parts/nic'

@@ -1,4 +1,4 @@
-/** Checks before every mutation, so that no handler forgets them. Source: behaviour platform.md 5, 6; networking.md 1.20. */
+/** Before every mutation, so that no handler forgets them. Source: behaviour platform.md 5, 6; networking.md 1.20. */
 
 import type { RequestInput } from '../../core/input/request-input.ts'
 import { valueAt } from '../../core/pipeline/call.ts'

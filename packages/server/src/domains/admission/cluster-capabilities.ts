@@ -1,4 +1,4 @@
-/** Which kinds of networking a cluster can carry. Source: behaviour networking.md 1.1 (CAPABILITY_NOT_SUPPORTED), 1.20. */
+/** Kinds of networking that a cluster can carry. Source: behaviour networking.md 1.1 (CAPABILITY_NOT_SUPPORTED), 1.20. */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ApiError } from '../../core/api-error.ts'

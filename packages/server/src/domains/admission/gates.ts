@@ -1,7 +1,7 @@
 /** Source: behaviour platform.md 5; networking.md 1.2, 1.20. */
 import type { Gate, Operation } from '@hyperplane/contract'
 
-/** @param subjects body and target; a conditional gate applies if one of them meets its condition */
+/** @param subjects body and target; a condition applies if one of them meets it */
 export function gateOf({ resource }: Operation, ...subjects: readonly unknown[]): Gate | undefined {
   const { gate } = resource ?? {}
   const conditions = Object.entries(gate?.where ?? {})

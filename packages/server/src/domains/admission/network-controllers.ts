@@ -11,7 +11,7 @@ export type ControllerEntity = EntityOf<typeof NetworkController>
 
 const retryAfterSeconds = 5
 
-/** Undefined while the controller is being created or deleted, too. */
+/** Undefined also while the controller is being created or deleted. */
 export async function controllerOf(store: Reader): Promise<ControllerEntity | undefined> {
   const [controller] = await store.find(NetworkController, { limit: 1 })
   const { verb } = controller?.change ?? {}

@@ -25,7 +25,6 @@ export const products: { readonly [name in ProductName]: Described } = {
   FLOW_CONTROLLER: { isDefault: false, cpuCount: 2, memorySizeBytes: 4 * GiB },
 }
 
-/** @param subjects body and target */
 export const productFor = (operation: Operation, ...subjects: readonly unknown[]): ProductName | undefined =>
   gateOf(operation, ...subjects)?.product as ProductName | undefined
 

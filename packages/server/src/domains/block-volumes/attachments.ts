@@ -1,7 +1,6 @@
 /**
- * VolumeGroupAttachment rows are the only record of attachments; disks of a VM and targets of a client derive from them.
- * A request inserts a pending row, which is invisible but counts in every rule; the last step of its task publishes it.
- * Source: behaviour volumes-storage.md 1.1, 1.4, 1.5; vmm.md 1.2 (disks that are volume groups).
+ * The only record of attachments: disks of VMs and targets of clients derive from it. Requests insert pending rows, which count in every
+ * rule; their tasks publish them. Source: behaviour volumes-storage.md 1.1, 1.4, 1.5; vmm.md 1.2 (disks that are volume groups).
  */
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -46,7 +45,6 @@ export const isExternal = (attachment: Attachment): boolean => consumerOf(attach
 export const consumerIdOf = (attachment: Attachment): string =>
   (attachment.vmExtId ?? attachment.iscsiClientExtId ?? attachment.nvmfClientExtId) as string
 
-/** Includes pending claims. */
 export async function claimsOn(
   store: Reader,
   kind: 'VolumeGroup' | 'Vm' | 'IscsiClient' | 'NvmfClient',
@@ -111,12 +109,10 @@ export async function requireAttachment(
   return attachment
 }
 
-/** @throws ApiError VOLUME_GROUP_BUSY */
 export function requireGroupNotDeleting(group: Group): void {
   if (group.isDeleting === true) throw new ApiError('VOLUME_GROUP_BUSY', { name: group.name, state: 'being deleted' })
 }
 
-/** @throws ApiError VOLUME_GROUP_BUSY */
 export function requireGroupNotReverting({ isReverting, name }: Group): void {
   if (isReverting === true) throw new ApiError('VOLUME_GROUP_BUSY', { name, state: 'being reverted' })
 }
@@ -148,7 +144,7 @@ async function claim(ctx: { readonly store: Transaction }, attachment: Attachmen
   return attachment
 }
 
-/** Checks all rules again, because the group and its other claims may have changed since the request. */
+/** Checks all rules again: the group and its other claims may have changed since the request. */
 export async function confirm(store: Transaction, attachmentExtId: string): Promise<void> {
   const attachment = await requireClaim(store, attachmentExtId)
   const group = await requireGroupAttachable(store, attachment)
@@ -181,7 +177,7 @@ export async function drop(store: Transaction, attachment: Attachment): Promise<
   await touchEnds(store, attachment)
 }
 
-/** Removes a client that was never published with its last claim. */
+/** A client that was never published goes with its last claim. */
 export async function abandon(
   store: Transaction,
   kind: typeof IscsiClient | typeof NvmfClient,
@@ -280,7 +276,6 @@ async function requireRoomOnVm(
   if (group.shouldLoadBalanceVmAttachments === true) await requireRoomToBalance(store, group, attachment)
 }
 
-/** @throws ApiError LIMIT_EXCEEDED */
 export async function requireRoomToBalance(store: Reader, group: Group, { vmExtId }: Attachment): Promise<void> {
   let balanced = 0
   for (const { volumeGroupExtId } of await claimsOn(store, 'Vm', vmExtId as string)) {

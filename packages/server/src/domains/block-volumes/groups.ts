@@ -36,7 +36,6 @@ export async function requireUsable(
   return cluster
 }
 
-/** @throws ApiError VOLUME_GROUP_BUSY */
 export function requireNotHydrating({ blockStorage }: Pick<Drivers, 'blockStorage'>, { extId, name }: Group): void {
   if (blockStorage.hydrationOf(extId)?.status === 'IN_PROGRESS')
     throw new ApiError('VOLUME_GROUP_BUSY', { name, state: 'hydrating' })

@@ -49,7 +49,7 @@ export async function requireFreeAddresses(
 export const addressInUse = (attributePath: string, address: string, user: string): ApiError =>
   new ApiError('CLUSTER_ADDRESS_IN_USE', { attributePath, address, user })
 
-/** Without the requesting entity: a cluster, or the BMC of a host. */
+/** Except the requesting entity: a cluster, or the BMC of a host. */
 export async function usersOfAddresses(
   store: Reader,
   asking: { readonly cluster?: string; readonly bmc?: string },

@@ -1,5 +1,3 @@
-/** Tasks about one cluster. */
-
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { taskAbout } from '../context.ts'
 import { lockOfSwitches } from '../scheduling/switch-bridges.ts'
@@ -11,7 +9,7 @@ interface Named {
 
 export const clusterTask = (operation: string, cluster: Named) => taskAbout(operation, Cluster, cluster, cluster.extId)
 
-/** Waits for tasks that change the cluster, its switches or its hosts, and lets later ones wait. */
+/** Waits for tasks that change the cluster, its switches or its hosts; later ones wait for this task. */
 export const topologyTask = (operation: string, cluster: Named) => ({
   ...clusterTask(operation, cluster),
   locks: [cluster.extId, lockOfSwitches(cluster.extId)],

@@ -90,7 +90,7 @@ export const updateCluster = defineTask<Update>({
   ],
 })
 
-/** Decrypts secrets. An empty list of name servers or subnets becomes `null`. */
+/** Plain secrets. An empty list of name servers or subnets becomes `null`. */
 export function settingsChangeOf(secrets: SecretReader, clusterExtId: string, body: Body): SettingsChange {
   const opened = openSecrets(secrets, 'Cluster', clusterExtId, body)
   const { nameServerIpList, ntpServerIpList, ntpServerConfigList, smtpServer, nfsSubnetWhitelist, ...network } =

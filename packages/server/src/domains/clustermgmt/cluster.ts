@@ -86,7 +86,6 @@ export const cluster = implement(
   },
 )
 
-/** Adds stored secrets and derived values. */
 function withKeptSecrets(body: Body, stored: Cluster): Body {
   const config = body.config === undefined ? undefined : { ...body.config }
   const tolerance = config?.faultToleranceState?.desiredClusterFaultTolerance

@@ -78,7 +78,7 @@ export async function withMembers(store: Reader, profile: ClusterProfile): Promi
   }
 }
 
-/** Detects settings that were changed outside this API. An unreachable cluster keeps its last known state. */
+/** Settings changed outside this API. An unreachable cluster keeps its last known state. */
 export const complianceMonitors: readonly Schedule[] = [
   {
     name: 'clustermgmt.monitor-settings',

@@ -7,7 +7,6 @@ import { type Reader, type Transaction, UniqueViolation } from '../../store/stor
 export interface Following {
   readonly store: Reader
   readonly ids: Pick<Ids, 'uuid'>
-  /** Ids of new rows; default: new ones. */
   readonly idOf?: (key: string) => string
   readonly tenantId: string
 }
@@ -18,7 +17,7 @@ interface Entries<Row, Entry> {
   readonly rows: readonly Row[]
   readonly actual: readonly Entry[]
   readonly keyOf: (entry: Entry) => string
-  /** Undefined: the row is as it should be. */
+  /** Undefined: the row is up to date. */
   readonly next: (entry: Entry, row: Row | undefined) => Entry | undefined
 }
 

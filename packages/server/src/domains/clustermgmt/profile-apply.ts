@@ -1,6 +1,5 @@
 /**
- * One subtask for each cluster and section, all concurrent. On one cluster all sections take effect or none; a failed
- * cluster fails the task, but the others keep the profile.
+ * A subtask per cluster and section, all concurrent. A cluster gets all sections or none; if one fails, so does the task, the others stay.
  * Source: behaviour clustermgmt.md 1.1 (what stays after a failed task), 1.10.
  */
 import type { ValueOf } from '@hyperplane/contract'
@@ -57,7 +56,7 @@ interface Started {
 }
 interface Result {
   readonly clusterExtId: string
-  /** As read back from the cluster; absent if it failed. */
+  /** Read back from the cluster; absent if it failed. */
   readonly settings?: ClusterSettings
   readonly messages: readonly AppMessage[]
 }
@@ -141,7 +140,7 @@ const only = (settings: ClusterSettings, sectionNames: readonly SettingsSection[
     ? settings
     : Object.fromEntries(Object.entries(settings).filter(([name]) => sectionNames.includes(name as SettingsSection)))
 
-/** Turns a driver error into the result of its cluster, so that the other clusters are still recorded. */
+/** A driver error is the result of its cluster, so that the other clusters are still recorded. */
 async function settleOrReport(ctx: StepContext, profileExtId: string, started: Started): Promise<Result> {
   try {
     return await settle(ctx, profileExtId, started)
@@ -152,7 +151,7 @@ async function settleOrReport(ctx: StepContext, profileExtId: string, started: S
   }
 }
 
-/** Rolls back the sections that succeeded if another section of the cluster failed. */
+/** Rolls back successful sections if another section of the cluster failed. */
 async function settle(ctx: StepContext, profileExtId: string, { clusterExtId, tasks }: Started): Promise<Result> {
   const cluster = await ctx.store.get(Cluster, clusterExtId)
   if (cluster === undefined) return { clusterExtId, messages: [notFound(Cluster, clusterExtId, 'clusters').appMessage] }
@@ -194,7 +193,7 @@ async function recordFailedMember(
   })
 }
 
-/** One change for each cluster and section that differ, without secrets. */
+/** For each cluster and section that differ, without secrets. */
 export async function applicationPlanOf(
   ctx: StepContext,
   profile: ClusterProfile,

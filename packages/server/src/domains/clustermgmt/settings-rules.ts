@@ -19,7 +19,7 @@ type Snmp = ValueOf<typeof SnmpConfig>
 type SnmpUser = NonNullable<Snmp['users']>[number]
 type SnmpTrap = NonNullable<Snmp['traps']>[number]
 
-/** Found in a cluster's `network` and `config`, or at the top level of a profile. */
+/** From `network` and `config` of a cluster, or the top level of a profile. */
 export interface Settings {
   readonly nameServerIpList?: readonly Address[]
   readonly ntpServerIpList?: readonly Address[]
@@ -121,7 +121,6 @@ export function missingParts({ snmpConfig }: Settings, prefix = ''): ApiError[] 
   return snmpConfig === undefined ? faults : [...faults, ...unknownUsers(snmpConfig, `${prefix}snmpConfig`)]
 }
 
-/** Faults of one trap: path within it, and text. */
 export function trapFaults(trap: Omit<SnmpTrap, 'extId'>): (readonly [path: string, text: string])[] {
   const faults: [string, string][] = []
   if (!hasAddress(trap.address)) faults.push(['address', 'expected ipv4 or ipv6, found none'])
@@ -195,7 +194,7 @@ const keeping =
     return { ...item, ...Object.fromEntries(kept) }
   }
 
-/** Drops the stored privacy key of a user without a privacy type. */
+/** Without a privacy type the stored privacy key is dropped. */
 const dropUnusedPrivacyKey = (user: SnmpUser): SnmpUser => {
   if (user.privType !== undefined || typeof user.privKey === 'string') return user
   const { privKey: _, ...rest } = user
@@ -205,7 +204,6 @@ const dropUnusedPrivacyKey = (user: SnmpUser): SnmpUser => {
 const hasAddress = ({ ipv4, ipv6, fqdn }: Address): boolean =>
   ipv4 !== undefined || ipv6 !== undefined || fqdn !== undefined
 
-/** Faults of one rsyslog server: path within it, and text. */
 export function rsyslogFaults({
   ipAddress,
   modules = [],

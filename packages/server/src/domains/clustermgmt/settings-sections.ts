@@ -71,7 +71,6 @@ const asSet = (list: unknown): string => (Array.isArray(list) ? list.map(canonic
 
 const canonical = (value: unknown): string => JSON.stringify(plain(value)) ?? ''
 
-/** Drops metadata (ids, links, type names) and sorts the fields. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value

@@ -25,7 +25,6 @@ export function isManager(cluster: Cluster): boolean {
   return cluster.config?.clusterFunction?.includes('PRISM_CENTRAL') === true
 }
 
-/** @throws ApiError 400 */
 export function refuseManager(cluster: Cluster, action: string): void {
   if (isManager(cluster)) throw new ApiError('NOT_SUPPORTED_ON_MANAGER', { name: cluster.name, action })
 }

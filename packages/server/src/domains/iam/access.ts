@@ -1,7 +1,4 @@
-/**
- * Decides which operations a caller may use on which entities. Source: behaviour conventions 16; iam.md 8, 9.
- * Union of the entity filters of all policies that match the caller and hold the operation. No policy can deny.
- */
+/** Union of the entity filters of all matching policies: no policy can deny. Source: behaviour conventions 16; iam.md 8, 9. */
 
 import { contract, type Operation, type Resource } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
@@ -29,7 +26,7 @@ interface Identity {
 
 const maximumIdentities = 10_000
 const passwordChange = 'iam.changeUserPassword'
-/** Open to everyone: its handler returns the roles that the caller holds, without a policy for roles. */
+/** Open to everyone: the handler returns the roles of the caller, without a policy for roles. */
 const readRole = 'iam.getRoleById'
 
 export const createAccessControl = ({ store }: { readonly store: Store }): AccessControl => new PolicyAccess(store)
@@ -212,7 +209,7 @@ const assignable = not(equals(pathOf(Category, 'type'), 'INTERNAL'))
 const holdersOf = (identity: Identity, iamOperations: readonly string[]): readonly Grant[] =>
   identity.grants.filter((grant) => iamOperations.some((name) => grant.operations.has(name)))
 
-/** Kind -> the field that names the identity that may read the row without a policy. */
+/** Kind -> field with the identity that may read the row without a policy. */
 const ownPaths: ReadonlyMap<string, string> = new Map(
   contract
     .flatMap((namespace) => namespace.operations)

@@ -1,7 +1,4 @@
-/**
- * The caller must hold every right of an account that it controls (keys, password, state). Source: behaviour iam.md 8.
- * The account's rights include those through groups that only the directory knows.
- */
+/** The caller must hold every right of an account that it controls, those by directory groups included. Source: behaviour iam.md 8. */
 import { DirectoryService } from '@hyperplane/contract/iam/directory-service'
 import type { User } from '@hyperplane/contract/iam/user'
 import { UserGroup } from '@hyperplane/contract/iam/user-group'
@@ -15,12 +12,12 @@ import { denied, Giver, refuseIfLacking } from './escalation.ts'
 import { mayMatchIdentity } from './filters/identity-filter.ts'
 import { type Grant, grantsTo, userFacts } from './grants.ts'
 
-/** `isNew`: the user is not created yet, and `extId` is empty before the transaction. */
+/** `isNew`: not created yet; `extId` is empty before the transaction. */
 export type Account = Pick<User, 'extId' | 'username' | 'userType' | 'idpId'> & {
   readonly isNew?: boolean
 }
 
-/** The identity that SELF_OWNED means. A new account owns nothing, so the rights of the caller decide. */
+/** For SELF_OWNED. A new account owns nothing, so the rights of the caller decide. */
 const ownerOf = ({ caller }: ReadContext, { extId, isNew }: Account): string => (isNew === true ? caller.extId : extId)
 
 /** Normalised group names, or the reason why the directory did not return them. Undefined: no group could matter. */

@@ -89,7 +89,7 @@ function warnOfUnknownNames(ctx: WriteContext, { entities }: Pick<PolicyRow, 'en
   for (const name of unknown) ctx.warn(`The entity filter names ${name}, which is not known here: it matches nothing.`)
 }
 
-/** Checks the whole policy even if only its identities changed: a new identity receives every right in it. */
+/** The whole policy, even if only identities changed: a new identity receives every right in it. */
 async function requireGrantable(ctx: WriteContext, body: Omit<PolicyRow, 'extId'>): Promise<void> {
   const role = await ctx.store.get(Role, body.role)
   await requireCovered(ctx, grantOf(body, operationNames(role?.operations ?? [])))

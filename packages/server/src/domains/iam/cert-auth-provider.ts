@@ -18,7 +18,7 @@ import { StoredRevocationList } from './records.ts'
 
 type Form = ValueOf<typeof CertAuthProviderForm>
 
-/** Faults are not thrown before the transaction: a retry of a successful request must not fail. */
+/** Not thrown before the transaction: a retry of a successful request must not fail. */
 interface Judged {
   readonly faults: readonly ApiError[]
   readonly chain: readonly Certificate[]

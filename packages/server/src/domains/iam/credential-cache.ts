@@ -8,7 +8,7 @@ export interface KnownCredential {
   readonly digest: string
   readonly caller: Caller
   readonly endsAt: number
-  /** The caller with its latest address, so that further requests from one client share one object. */
+  /** With its latest address, so that requests from one client share one object. */
   latest?: Caller
   notedAt: number
   readonly signedInAs?: string
@@ -48,10 +48,7 @@ export class CredentialCache {
     return undefined
   }
 
-  /**
-   * If the account or a provider changes while `verify` runs, `verify` runs again:
-   * an account that is closed while its password is hashed must not sign in. Refusals are returned as they are.
-   */
+  /** Runs `verify` again if the account or a provider changes meanwhile, so that an account closed during hashing does not sign in. */
   async verified<R>(verify: () => Promise<KnownCredential | R>): Promise<KnownCredential | R> {
     const changed = new Set<string>()
     this.#underWay.add(changed)

@@ -135,7 +135,7 @@ async function judged(ctx: ReadContext, body: Body, password: string): Promise<J
   return { refusals: bound.answer === undefined ? [] : [bound.answer] }
 }
 
-/** Returns a refused service account as a value: `ifItAnswers` would treat an error as an outage. */
+/** A refused service account is a value: `ifItAnswers` would treat an error as an outage. */
 async function tried(
   directory: ReadContext['drivers']['directory'],
   server: DirectoryServer,

@@ -1,6 +1,6 @@
 /**
- * An identity can only give rights that it holds itself, on the same entities. Source: behaviour iam.md 8.
- * Every change that gives rights (policy, role, control of an account, membership) is checked here.
+ * An identity can give only rights that it holds, on the same entities: checked by every change that gives rights (policy, role, control of
+ * an account, membership). Source: behaviour iam.md 8.
  */
 import type { RoleName } from '@hyperplane/contract'
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
@@ -22,10 +22,10 @@ import {
 
 export type Gift = Omit<Grant, 'isSystemRole' | 'policyExtId'>
 
-/** A holder of one of these roles on everything can give any role except those in `grantedBySuperAdmin`. */
+/** On everything, they permit giving any role except those in `grantedBySuperAdmin`. */
 const excepted: readonly RoleName[] = ['Super Admin', 'Platform Admin', 'Central Admin']
 const grantedBySuperAdmin: readonly RoleName[] = ['Super Admin', 'Internal Super Admin']
-/** Some rules check for these roles by name. Held on everything, they allow more than their operations do. */
+/** Rules check for these by name. Held on everything, they allow more than their operations do. */
 const namedByRules: readonly RoleName[] = [...excepted, 'Monitoring Admin']
 
 interface OwnPart {
@@ -41,7 +41,7 @@ export class Giver {
   readonly #extId: string
   readonly #own: readonly Grant[]
   readonly #parts: ReadonlyMap<string, readonly OwnPart[]>
-  /** All policies, to find the rights of another identity. Empty for a Super Admin, who is never checked. */
+  /** The rights of other identities. Empty for a Super Admin, who is never checked. */
   readonly grants: readonly Grant[]
 
   private constructor(extId: string, isSuperAdmin: boolean, own: readonly Grant[], grants: readonly Grant[]) {
@@ -127,7 +127,7 @@ export class Giver {
   }
 }
 
-/** @param giftsOf rights that the added operations give, one for each policy with this role */
+/** @param giftsOf rights from the added operations, for each policy with this role */
 export async function requireRoleCovered(
   ctx: ReadContext,
   operations: readonly string[],

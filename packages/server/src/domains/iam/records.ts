@@ -16,12 +16,11 @@ export const StoredRevocationList = resource('internal.v1.iam.StoredRevocationLi
   fields: {
     providerExtId: uuid(),
     url: text(),
-    /** DER in base64. */
     content: text(),
     /** `readTime`: last successful download; `triedTime`: last attempt. */
     readTime: timestamp(),
     triedTime: timestamp(),
-    /** `nextUpdate` of the list, in milliseconds since 1970. */
+    /** `nextUpdate`; milliseconds since 1970. */
     runsOut: integer(),
   },
   indexed: ['providerExtId', 'url'],

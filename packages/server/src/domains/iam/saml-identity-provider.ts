@@ -132,10 +132,7 @@ function sourceFaults(body: Sources): ApiError[] {
   return [invalid(given[0] ?? 'idpMetadata', `expected exactly one of ${sourceNames.join(', ')}, found ${found}.`)]
 }
 
-/**
- * A client may send back fields and URL as it read them: nothing is read if both are unchanged.
- * The URL without the fields requests a new download.
- */
+/** Clients may send back fields and URL: nothing is read if both are unchanged. The URL without the fields requests a new download. */
 function changedSources(body: Sources, stored: SamlIdentityProvider): (keyof Sources)[] {
   const changed = sourceNames.filter(
     (name) => body[name] !== undefined && canonicalJson(body[name]) !== canonicalJson(stored[name] ?? null),

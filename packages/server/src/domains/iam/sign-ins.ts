@@ -1,6 +1,6 @@
 /**
- * Failed sign-ins of one world: lock a name and address, or slow down a name. Source: behaviour conventions 14.
- * Locks are stored, counts are not. `FailedSignIns` limits each address over all worlds.
+ * Failures lock a name and address, or slow a name. Locks are stored, counts are not; `FailedSignIns` limits addresses over all worlds.
+ * Source: behaviour conventions 14.
  */
 import { createHash } from 'node:crypto'
 import type { FailedSignIns } from '../../core/access/failed-sign-ins.ts'

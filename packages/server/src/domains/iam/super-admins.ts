@@ -10,7 +10,7 @@ import { coversEverything } from './filters/entity-filter.ts'
 import { matchesIdentity, namedIn } from './filters/identity-filter.ts'
 import { entityFiltersOf, identityFiltersOf, userFacts } from './grants.ts'
 
-/** Call after the change, in its transaction. `leaver` is about to become INACTIVE. @throws ApiError 409 */
+/** Call it after the change, in its transaction. `leaver` is about to become INACTIVE. @throws ApiError 409 */
 export async function requireSuperAdmin(store: Reader, leaver?: string): Promise<void> {
   const policies = (await store.findWhere(AuthorizationPolicy, { role: superAdminId })).filter((policy) =>
     entityFiltersOf(policy).some(coversEverything),

@@ -22,7 +22,7 @@ import { requireSuperAdmin } from './super-admins.ts'
 
 type FromDirectory = Pick<User, 'displayName'>
 
-/** Computed before the transaction: hashing and directory queries are slow. */
+/** Before the transaction: hashing and directory queries are slow. */
 interface Prepared {
   readonly password?: NewPassword
   readonly fromDirectory?: FromDirectory
@@ -249,7 +249,7 @@ async function nameInDirectory(
   return displayName === undefined ? {} : { displayName: usableName(displayName) }
 }
 
-/** Call before the escalation check: deactivating the last Super Admin is 409 for every caller, not 403. */
+/** Before the escalation check: deactivating the last Super Admin is 409 for every caller, not 403. */
 async function requireDispensable(ctx: WriteContext, target: User): Promise<void> {
   if (target.extId === ctx.caller.extId) throw new ApiError('OWN_ACCOUNT')
   await requireSuperAdmin(ctx.store, target.extId)

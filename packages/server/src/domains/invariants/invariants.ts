@@ -1,6 +1,5 @@
 /**
- * Checked by a restore, by its daily rehearsal, and by tests. Entities locked by running tasks are skipped, because
- * halfway through a task its rows need not agree.
+ * For restores, daily rehearsals and tests. Skips entities locked by tasks, whose rows need not agree halfway.
  * Source: behaviour platform.md 8 (verification), 9 (check); conventions 18.2, 18.3, 23 (invariants).
  */
 import { Task } from '@hyperplane/contract/platform/task'

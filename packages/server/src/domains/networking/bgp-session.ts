@@ -26,7 +26,6 @@ const maximumSessions = limit('bgpSessionsOfGateway', 10)
 
 interface SessionReferences {
   readonly local: GatewayEntity
-  /** Address of the remote gateway. */
   readonly peer: Address
   readonly vpc: VpcEntity
   /** Where the local gateway speaks: the external subnet of the VPC without NAT. */

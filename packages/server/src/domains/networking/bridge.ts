@@ -120,7 +120,6 @@ function switchOf({ extId, name, clusterExtId, row }: Migration, bridges: readon
 
 const addressOf = (value: string) => ({ value, prefixLength: 32 })
 
-/** @param address CIDR text */
 function subnetOf(address: string): NonNullable<SwitchHost['ipAddress']> {
   const [value = '', length] = address.split('/')
   return { ip: addressOf(value), prefixLength: Number(length) }
@@ -174,7 +173,6 @@ export const bridge = implement(
   },
 )
 
-/** @throws ApiError 409, 422 */
 async function refuseTakenName(ctx: WriteContext, clusterExtId: string, name: string): Promise<void> {
   await refuseFurtherSwitch(ctx, clusterExtId)
   for (const each of await ctx.store.findWhere(VirtualSwitch, { clusterExtId }))

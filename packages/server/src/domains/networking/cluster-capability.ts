@@ -8,7 +8,6 @@ import { capabilitiesOf } from '../admission/cluster-capabilities.ts'
 import { implement } from '../context.ts'
 
 export const clusterCapability = implement(clusterCapabilityOperations, {
-  /** Leaves out clusters that the caller may not see. */
   async listClusterCapabilities(ctx, request) {
     if ((await ctx.scopeOf('ClusterCapability')) === 'none') return { entities: [], total: 0 }
     const visible = await ctx.services.access.referScope(ctx.caller, ctx.operation, Cluster)

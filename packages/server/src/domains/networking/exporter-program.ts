@@ -31,7 +31,7 @@ function familiesOf(scopes: readonly Scope[]): readonly ('IPV4' | 'IPV6')[] {
   return [...(has('V4') ? ['IPV4' as const] : []), ...(has('V6') ? ['IPV6' as const] : [])]
 }
 
-/** Hosts and clusters that join and leave. A cluster that leaves takes its scope along. */
+/** After a change of hosts or clusters. A leaving cluster takes its scope along. */
 export const followHosts: Schedule = {
   name: 'networking.follow-exporter-hosts',
   everySeconds: 2,

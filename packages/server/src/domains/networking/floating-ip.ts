@@ -98,8 +98,7 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpRefere
         ...(nic === undefined ? [] : [{ extId: nic, rel: 'networking:config:vnic' }]),
         ...(nic !== undefined || vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel }]),
       ],
-      // The deletion of the VM locks its NICs, too, and that of the session the session. A lock of the VM would stop all
-      // its tasks while the controller is down.
+      // Deletions lock NICs and sessions, too. A lock of the VM would stop all its tasks while the controller is down.
       locks: [...nics, ...sessions.flatMap((session) => session ?? [])],
     }
   },

@@ -10,7 +10,7 @@ export type Asking = Pick<WriteContext, 'caller' | 'kinds' | 'operation' | 'serv
 export interface User {
   readonly kind: AnyResource
   readonly entity: { readonly extId: string; readonly name?: unknown } | undefined
-  /** Instead of its kind and name. */
+  /** Replaces kind and name. */
   readonly text?: string
 }
 

@@ -1,7 +1,6 @@
 /**
- * Kinds that are programmed into the network fabric. The request takes addresses and unique values, marks the row with
- * `change` and starts the task in one transaction. GET shows the old configuration until the task succeeds.
- * Source: behaviour networking.md 1.1 (life of an entity row), 1.22.
+ * Kinds in the network fabric: one transaction leases, marks the row with `change` and starts the task; GET shows the old configuration
+ * until the task succeeds. Source: behaviour networking.md 1.1 (life of an entity row), 1.22.
  */
 import type { AnyResource, EntityOf, ValueOf } from '@hyperplane/contract'
 import type { Change, EntityMetadata } from '@hyperplane/contract/networking/shapes'
@@ -53,18 +52,16 @@ export interface Phase<E> {
 }
 
 export interface Lifecycle<E extends Row, B, A> {
-  /** In the names of its tasks. Default: from the kind. */
   readonly noun?: string
   readonly phases: readonly Phase<E>[]
   /** Step of the creation before which it can be cancelled. Default: none. */
   readonly cancelableUntil?: string
-  /** Looks up what the body refers to. @param prepared by the kind's `prepare`, if any @throws ApiError 400, 404, 503 */
+  /** Resolves references of the body. @param prepared by the kind's `prepare`, if any @throws ApiError 400, 404, 503 */
   resolve(ctx: WriteContext, body: B, stored: E | undefined, prepared: unknown): Promise<A>
-  /** Values that differ from those of the body, or that it cannot express. Takes addresses. @throws ApiError 409, 422 */
+  /** Values that differ from the body, or that it cannot express. Leases addresses. @throws ApiError 409, 422 */
   configure(ctx: WriteContext, request: Configuring<E, B, A>): Promise<Partial<E>>
   /** Default: the caller that created the entity. */
   owner?(request: Configuring<E, B, A>): Owner
-  /** Further entities and locks of a task. */
   task?(ctx: WriteContext, entity: E, before: E | undefined): Promise<Partial<TaskOptions>>
   /** Values that an update reserves in `change` until it ends. */
   held?(entity: E): object
@@ -239,7 +236,7 @@ function tasksOf<E extends Row, B, A>(kind: AnyResource, life: Lifecycle<E, B, A
   }
 }
 
-/** The last step records the end of the task, and nothing else. */
+/** The last step only records the end of the task. */
 function stepsOf<E, I>(
   phases: readonly Phase<E>[],
   verb: Verb,
@@ -269,7 +266,7 @@ async function refuseTaken<E extends Row, B, A>(
   throw new ApiError('NETWORKING_ENTITY_ALREADY_EXISTS', { kind: kind.title, fields: unique.text(entity) })
 }
 
-/** @param found the number of entities after the request @throws ApiError 422 */
+/** @param found number of entities after the request @throws ApiError 422 */
 export function refuseBeyond(ctx: WriteContext, of: Limit, label: string, found: number): void {
   const maximum = limitOf(ctx, of)
   if (found > maximum) throw new ApiError('NETWORKING_LIMIT_EXCEEDED', { limit: label, maximum, found })

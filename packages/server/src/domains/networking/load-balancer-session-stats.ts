@@ -12,7 +12,6 @@ const fields = ['bytes', 'packets', 'requests'] as const
 type Field = (typeof fields)[number]
 type Series = Readonly<Record<Field, readonly number[]>>
 
-/** Samples of all targets in one answer. */
 const maximumValues = 60_000
 /** Leaves the interval wide enough for all targets. */
 const samplesFor = (targets: number): number =>
@@ -38,7 +37,7 @@ export const loadBalancerSessionStats = implement(loadBalancerSessionStatsOperat
   },
 })
 
-/** The listener's traffic is that of its targets, in every sample and for every way to combine readings. */
+/** In every sample and for every way to combine readings, the listener's traffic is that of its targets. */
 const sumOf = (series: readonly Series[], length: number): Series => {
   const sums = (name: Field): number[] =>
     Array.from({ length }, (_, index) => series.reduce((sum, each) => sum + each[name][index]!, 0))

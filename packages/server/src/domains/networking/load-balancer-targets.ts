@@ -50,7 +50,7 @@ async function selectedNics(
   })
 }
 
-/** Without repetitions; of more than `most`, the first ones. */
+/** Without repetitions; at most the first `most`. */
 export function balancedTargets(
   { ofNics, ofCategories }: ResolvedTargets,
   most = maximumTargets,

@@ -17,7 +17,6 @@ export type FunctionBody = BodyOf<typeof NetworkFunction>
 type Pair = FunctionEntity['nicPairs'][number]
 type NicType = NonNullable<NonNullable<NicEntity['networkInfo']>['networkFunctionNicType']>
 
-/** Faults of a body that need no stored state. */
 export function functionFaults(body: FunctionBody): readonly ApiError[] {
   const isInline = (body.trafficForwardingMode ?? 'INLINE') === 'INLINE'
   const inlineOnly = ['failureHandling', 'dataPlaneHealthCheckConfig'] as const
@@ -47,7 +46,7 @@ export const nicIdsOf = ({ nicPairs }: Pick<FunctionEntity, 'nicPairs'>): readon
     [ingressNicReference, egressNicReference ?? []].flat(),
   )
 
-/** The VM of the ingress NIC, whatever else is wrong with the pair. */
+/** VM of the ingress NIC, whatever else is wrong with the pair. */
 export async function vmOfPair(store: Reader, { ingressNicReference }: Pair): Promise<VmEntity | undefined> {
   const lease = await store.findOne(MacLease, { nicExtId: ingressNicReference })
   return lease === undefined ? undefined : store.get(Vm, lease.vmExtId)

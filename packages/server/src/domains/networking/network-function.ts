@@ -111,7 +111,7 @@ async function machinesOf(store: Reader, { nicPairs }: FunctionEntity): Promise<
   return [...new Map(machines.flatMap((vm) => (vm === undefined ? [] : [[vm.extId, vm]]))).values()]
 }
 
-/** Without VMs that the caller cannot see, unless the function has them already: their NICs fail the task. */
+/** Without invisible VMs, unless the function has them already: their NICs fail the task. */
 async function machinesFor(
   ctx: WriteContext,
   entity: FunctionEntity,

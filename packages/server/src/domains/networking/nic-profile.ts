@@ -104,7 +104,6 @@ async function hostNicOf(
   })
 }
 
-/** @throws ApiError 409, 503 */
 async function refuseUnfit(
   ctx: WriteContext<ProfileEntity>,
   profile: ProfileEntity,
@@ -172,7 +171,6 @@ async function begin(
   return started
 }
 
-/** NICs of VMs that have virtual functions of the host NIC. */
 async function nicsServedBy(
   store: Reader,
   hostExtId: string,
@@ -201,7 +199,7 @@ async function presentProfiles(ctx: ReadContext, shown: readonly ProfileEntity[]
   )
 }
 
-/** Without those of VMs that the caller may not see. */
+/** Without VMs that the caller may not see. */
 async function seenNics(ctx: ReadContext, { hostExtId, hostNicExtId }: Association): Promise<string[]> {
   const seen: string[] = []
   for (const { vmExtId, nicExtId } of await nicsServedBy(ctx.store, hostExtId, hostNicExtId))

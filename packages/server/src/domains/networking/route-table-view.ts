@@ -29,7 +29,7 @@ export async function routesOfTable(ctx: Viewing, table: Table): Promise<readonl
   return [...fixed, ...programmed.flatMap((route) => derived(table, route, named))]
 }
 
-/** Only subnets and connections that the caller may see: nexthops repeat their names and gateways. */
+/** Only visible subnets and connections: nexthops repeat their names and gateways. */
 async function namedOf(
   { store, scopeOf }: Viewing,
   rows: readonly RouteEntity[],

@@ -73,7 +73,7 @@ const migrateAll = defineTask<OfSubnets>({
       },
     },
   ],
-  /** Subnets whose subtask never began. */
+  /** Their subtasks never began. */
   async onUndone(ctx, { subnetExtIds }) {
     for (const { extId, change } of await ctx.store.getMany(Subnet, subnetExtIds))
       if (change?.taskExtId === ctx.taskExtId) await ctx.store.observe(Subnet, extId, { change: undefined })

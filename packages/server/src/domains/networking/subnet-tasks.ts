@@ -27,7 +27,7 @@ export async function hostsOfSubnet(store: Reader, { virtualSwitchReference }: S
   return switches.flatMap((one) => one.clusters.flatMap((cluster) => cluster.hosts.map((host) => host.extId)))
 }
 
-/** In each cluster the mapped switch, else the default one. */
+/** By cluster: the mapped switch, else the default one. */
 async function carryingSwitches(store: Reader) {
   const mapped = await overlaySwitches(store)
   const byDefault = await store.findWhere(VirtualSwitch, { isDefault: true })

@@ -134,7 +134,7 @@ const missing = (ctx: WriteContext, name: string, kind: string, extId: string, a
     { extra: { attributePath } },
   )
 
-/** VMs may have moved since, which must not keep anybody from changing the rest. */
+/** VMs may have moved since, which must not prevent other changes. */
 function hasSamePlace(body: MirrorBody, stored: MirrorEntity | undefined, hostExtId: string): boolean {
   const nicsOf = ({ sourceList, destinationList, virtualSwitchReference }: MirrorBody | MirrorEntity): string =>
     JSON.stringify([virtualSwitchReference, ...[...sourceList, ...destinationList].map(({ nicUuid }) => nicUuid)])

@@ -1,7 +1,4 @@
-/**
- * The address of a load balancer. Sessions whose listeners differ may share one; one of them then holds the lease.
- * Source: behaviour networking.md 1.3 (VIRTUAL_IP), 1.14.
- */
+/** Sessions whose listeners differ may share an address; one of them has the lease. Source: networking.md 1.3 (VIRTUAL_IP), 1.14. */
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { FloatingIp } from '@hyperplane/contract/networking/floating-ip'
 import { LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
@@ -24,7 +21,6 @@ import { type BalancerEntity, doOverlap, type Listener } from './load-balancer-r
 
 type VirtualIp = Listener['virtualIP']
 
-/** @throws ApiError 400, 409 */
 export async function virtualIpFor(
   ctx: WriteContext,
   subnet: SubnetEntity,
@@ -97,7 +93,7 @@ export async function refuseSharedListener(ctx: WriteContext, session: BalancerE
   }
 }
 
-/** Releases leases of the session for other addresses than `kept`, or passes them to a session that shares the address. */
+/** Keeps the lease of `kept`; others are released, or passed to a session that shares the address. */
 export async function releaseVirtualIps(store: Transaction, session: BalancerEntity, kept?: Listener): Promise<void> {
   const others = (await sessionsIn(store, session.vpcReference)).filter(({ extId }) => extId !== session.extId)
   for (const lease of await leasesOf(store, session.extId)) {

@@ -70,7 +70,6 @@ async function vnicOf(
   return { vm, nic }
 }
 
-/** @throws ApiError 400, 409, 503 */
 async function refuse(
   ctx: WriteContext,
   vm: VmEntity,

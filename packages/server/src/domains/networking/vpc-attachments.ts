@@ -35,7 +35,7 @@ export async function attachingOf(ctx: WriteContext, vpcExtId: string, body: Vpc
   return attaching
 }
 
-/** @param before present attachments @returns the new attachments, with leased ports and gateway nodes */
+/** @param before present attachments @returns new ones, with leased ports and gateway nodes */
 export async function connectExternalSubnets(
   ctx: WriteContext,
   vpcExtId: string,
@@ -60,7 +60,7 @@ export async function connectExternalSubnets(
   return attachments
 }
 
-/** For each family: requested addresses, else the present ones, else one from the pools. */
+/** By family: requested addresses, else the present ones, else one from the pools. */
 async function portsOf(
   ctx: WriteContext,
   vpcExtId: string,

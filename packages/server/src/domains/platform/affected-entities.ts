@@ -11,7 +11,7 @@ const kindsByRel: ReadonlyMap<string, Resource> = new Map(
     .map((resource) => [resource.rel, resource]),
 )
 
-/** Handles all lists together, to query each kind only once. */
+/** All lists together, to query each kind only once. */
 export async function withVisibleNames(
   ctx: ReadContext,
   lists: readonly (readonly AffectedEntity[])[],

@@ -36,7 +36,7 @@ const maximumDetails = 101
 export const userTypeOf = ({ kinds }: Pick<ReadContext, 'kinds'>, kind: string): string =>
   kinds.resource(kind)?.associationType ?? kind
 
-/** Counts only entities that the caller may see. */
+/** Only entities that the caller may see. */
 export async function presentAssociations(
   ctx: ReadContext,
   categories: readonly Category[],
@@ -72,7 +72,7 @@ async function summariesOf(ctx: ReadContext, categoryId: string): Promise<(Summa
   return summaries.sort((a, b) => ((a.resourceType as string) < (b.resourceType as string) ? -1 : 1))
 }
 
-/** The store keeps no counts within a scope: it examines every referrer, within the time limit of a query. */
+/** Within a scope the store examines every referrer, within the time limit of a query. */
 async function countWithin(
   ctx: ReadContext,
   resource: AnyResource,

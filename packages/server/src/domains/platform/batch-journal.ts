@@ -39,7 +39,7 @@ const canceledCode = new ApiError('BATCH_CANCELED').appMessage.code
 const isCanceled = (errors: readonly { readonly code?: string; readonly errorGroup?: string }[]): boolean =>
   errors.some((error) => error.code === canceledCode || error.errorGroup === 'TASK_CANCELED')
 
-/** Writes in the background. Results that arrive during a write share the next transaction; elements never wait. */
+/** In the background: results that arrive during a write share the next transaction, and elements never wait. */
 export class Journal {
   readonly #ctx: Run
   readonly #jobs: readonly Job[]
@@ -50,7 +50,6 @@ export class Journal {
   #queue: Job[] = []
   #isUrgent = false
   #effects: Promise<void>[] = []
-  /** To be added to the affected entities of the task. */
   readonly #affected: AffectedEntity[] = []
   #summarized = 0
   #writing: Promise<void> = Promise.resolve()
@@ -58,7 +57,6 @@ export class Journal {
   #failure: unknown
   canceled = false
 
-  /** @param listed affected entities that the task lists already */
   constructor(ctx: Run, jobs: readonly Job[], listed: readonly AffectedEntity[]) {
     this.#ctx = ctx
     this.#jobs = jobs

@@ -1,7 +1,4 @@
-/**
- * Runs chunks in sequence and their elements concurrently. Source: behaviour conventions 20; platform.md 3.
- * The request id of an element is fixed: after a restart, an element that already ran is replayed.
- */
+/** Chunks in sequence, elements concurrently. Fixed request ids replay elements after a restart. Source: conventions 20; platform.md 3. */
 
 import type { Operation } from '@hyperplane/contract'
 import { Task } from '@hyperplane/contract/platform/task'
@@ -63,10 +60,7 @@ async function runElements(ctx: Run, input: BatchInput): Promise<void> {
   if (failed > 0) throw new ApiError('TASK_LEGACY_ERROR', { fault: `${failed} of ${jobs.length} elements failed` })
 }
 
-/**
- * Whether the next element may begin before this one is durable: it sees the applied effect.
- * Not in iam: authorization reads committed rows only.
- */
+/** The next element may begin before this one is durable. Not in iam: authorization reads committed rows only. */
 function mayStage(ctx: Run, { method }: BatchInput, job: Job | undefined): boolean {
   if (job?.status !== 'PENDING') return false
   const route = ctx.services.router.route(method, elementOf(ctx, job).path)
@@ -76,7 +70,7 @@ function mayStage(ctx: Run, { method }: BatchInput, job: Job | undefined): boole
 const elementOf = (ctx: Run, job: Job): Element =>
   JSON.parse(ctx.secrets.open('TaskJob', job.extId, 'element', job.element) ?? '{}')
 
-/** Listed by an earlier run, before a restart. */
+/** From an earlier run, before a restart. */
 async function affectedOf(ctx: Run): Promise<readonly AffectedEntity[]> {
   const task = (await ctx.store.get(Task, ctx.taskExtId)) as
     | { allAffected?: AffectedEntity[]; entitiesAffected?: AffectedEntity[] }

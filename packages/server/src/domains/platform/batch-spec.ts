@@ -10,7 +10,6 @@ type Spec = NonNullable<(typeof BatchSpec)['is']>
 type Payload = Spec['payload'][number]
 
 export interface Element {
-  /** Below /api, with variables replaced. */
   readonly path: string
   readonly ifMatch?: string
   readonly requestId?: string

@@ -37,7 +37,6 @@ export const fetchSoftware = defineTask<Input>({
   ],
 })
 
-/** Starts the nodes, without waiting for them to answer. */
 export const createNodes = defineTask<Input>({
   name: 'platform.create-manager-nodes',
   steps: [

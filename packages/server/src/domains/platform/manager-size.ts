@@ -11,7 +11,7 @@ export type Size = Manager['config']['size']
 
 const gibibyte = 1024 ** 3
 
-/** Resources of one node, including products that are enabled by default. */
+/** One node, including products that are enabled by default. */
 export const sizes: { readonly [size in Size]: NodeSize & { readonly diskBytes: number } } = {
   STARTER: { vcpus: 4, memoryBytes: 18 * gibibyte, diskBytes: 100 * gibibyte },
   SMALL: { vcpus: 10, memoryBytes: 35 * gibibyte, diskBytes: 500 * gibibyte },

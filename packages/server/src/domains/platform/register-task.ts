@@ -1,7 +1,4 @@
-/**
- * The task behind `register`. Source: behaviour platform.md 4.
- * Before `exchange trust` the remote side holds nothing of this manager; a later rollback revokes the trust.
- */
+/** Before `exchange trust` the remote side knows nothing of this manager; a later rollback revokes the trust. Source: platform.md 4. */
 import { apiKeyPrefix } from '@hyperplane/contract/iam/key'
 import { DomainManager, registeredRel } from '@hyperplane/contract/platform/domain-manager'
 import { Registration } from '@hyperplane/contract/platform/registration'
@@ -193,10 +190,7 @@ async function exchangeTrust(ctx: StepContext, input: RegisterInput): Promise<{ 
   )
 }
 
-/**
- * Retries until a cluster answers: it could be registered nowhere else. A silent manager is given up:
- * its probes will fail, since its account here is removed.
- */
+/** Retries until a cluster answers: it could be registered nowhere else. A silent manager is given up: its account here is removed. */
 async function revokeTrust(ctx: StepContext, input: RegisterInput): Promise<void> {
   const attempt = await ctx.store.get(RegistrationAttempt, input.attemptExtId)
   const extId = registrationIdOf(remoteOf(ctx).extId)

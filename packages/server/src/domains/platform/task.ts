@@ -133,7 +133,6 @@ export async function removeOld(store: Store, now: number): Promise<void> {
 
 const endedBefore = (time: number): TypedFilter => compares(pathOf(Task, 'completedTime'), 'lt', formatTime(time))
 
-/** @returns how many were removed, subtasks included */
 async function removeTasks(store: Store, filter: TypedFilter, most?: number): Promise<number> {
   let removed = 0
   for (;;) {

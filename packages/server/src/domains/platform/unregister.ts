@@ -138,7 +138,6 @@ const reasonsAgainst = (
 const inUse = ({ name }: Input, reasons: readonly string[]): ApiError =>
   new ApiError('DOMAIN_MANAGER_IN_USE', { name, reasons: reasons.join('; ') })
 
-/** @returns a warning for the caller, or null */
 async function revoke(ctx: StepContext, input: Input): Promise<string | null> {
   const registration = await registrationOf(ctx.store, input.remoteExtId)
   const { remoteManagers } = ctx.drivers

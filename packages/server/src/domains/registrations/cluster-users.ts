@@ -1,4 +1,4 @@
-/** Entities that prevent a cluster from leaving its manager. Source: behaviour platform.md 4 (unregister); clustermgmt.md 1.2 (delete). */
+/** Obstacles to unregistering a cluster. Source: behaviour platform.md 4 (unregister); clustermgmt.md 1.2 (delete). */
 import { contract } from '@hyperplane/contract'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { Image } from '@hyperplane/contract/vmm/content/image'
@@ -13,7 +13,7 @@ export const titles = new Map(
   contract.flatMap(({ resources }) => resources).map((resource) => [resource.kind, resource] as const),
 )
 
-/** Entities that stay and use what leaves with the cluster; one sentence for each. */
+/** Entities that stay and use leaving ones; one sentence for each. */
 export async function usersOutsideCluster(store: Reader, clusterExtId: string): Promise<string[]> {
   const rows = await rowsOfCluster(store, clusterExtId)
   const going = new Set(rows.map(({ part, entity }) => `${part.resource.kind}/${entity.extId}`))

@@ -12,7 +12,7 @@ export interface CpuModel {
   readonly hertz: number
 }
 
-/** Ascending by clock rate; of hosts with one model and different rates the lowest counts. */
+/** Ascending by clock rate; among hosts with one model the lowest rate counts. */
 export async function cpuModelsOf(store: Reader, clusterExtId: string): Promise<readonly CpuModel[]> {
   const models = new Map<string, CpuModel>()
   for (const { cpuModel: name, cpuFrequencyHz: hertz = 0 } of await store.findWhere(Host, {

@@ -1,12 +1,12 @@
 /** Devices of hosts that belong to VMs: an internal record that no operation shows. Source: behaviour vmm.md 1.5. */
 import { resource, uuid } from '@hyperplane/contract'
 
-/** A VM has the device entirely, from the creation of its GPU or PCIe device until its removal, also while it is OFF. */
+/** From the creation of the VM's GPU or PCIe device until its removal, also while the VM is OFF. */
 export const DeviceClaim = resource('internal.v1.vmm.DeviceClaim', {
   fields: {
     deviceExtId: uuid(),
     vmExtId: uuid(),
-    /** The VM's GPU or PCIe device. Equal to the `extId` of the claim. */
+    /** GPU or PCIe device; equal to the `extId` of the claim. */
     partExtId: uuid(),
     hostExtId: uuid(),
     clusterExtId: uuid(),

@@ -1,10 +1,7 @@
 /** Source: behaviour vmm.md 3.1, 3.2. */
 import { arrayOf, boolean, integer, object, optional, resource, uuid } from '@hyperplane/contract'
 
-/**
- * Memory and CPUs that a host reserves for a VM from placement until power-off; during a migration on both hosts.
- * Written in the transaction that counted the free capacity.
- */
+/** Reserved memory and CPUs, from placement until power-off; on both hosts during a migration. Written with the check of the capacity. */
 export const HostAllocation = resource('internal.v1.vmm.HostAllocation', {
   fields: {
     vmExtId: uuid(),
@@ -13,7 +10,6 @@ export const HostAllocation = resource('internal.v1.vmm.HostAllocation', {
     memoryBytes: integer(),
     vcpus: integer(),
     isPinned: boolean(),
-    /** Device ids of the types of its virtual GPUs. */
     virtualGpus: optional(arrayOf(integer())),
     /** Virtual functions of host NICs that its NICs have. */
     virtualFunctions: optional(arrayOf(object('', { nicExtId: uuid(), hostNicExtId: uuid() }))),

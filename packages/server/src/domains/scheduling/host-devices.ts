@@ -1,7 +1,4 @@
-/**
- * Which VM has which device of a host. All devices of a VM are in one host, because it can run only there.
- * Source: behaviour vmm.md 1.5, 3.2; clustermgmt.md 1.7.
- */
+/** Devices of hosts and their VMs. All devices of a VM are in one host. Source: behaviour vmm.md 1.5, 3.2; clustermgmt.md 1.7. */
 import type { EntityOf } from '@hyperplane/contract'
 import { ApiError } from '../../core/api-error.ts'
 import { pathOf } from '../../core/standard.ts'
@@ -27,7 +24,6 @@ export interface DeviceWish {
   readonly partExtId: string
   readonly path: string
   readonly kind: 'GPU profile' | 'PCIe device'
-  /** Names the device in errors. */
   readonly id: string
   readonly isWanted: (device: HostDevice) => device is OneVmDevice
 }
@@ -56,10 +52,7 @@ export const pcieWish = (
   isWanted: (device): device is PcieCard => device.kind === 'PCIE' && device.extId === backingInfo?.deviceExtId,
 })
 
-/**
- * A device for each wish, by part. Devices that the parts have already are kept.
- * @throws ApiError 404 when the cluster has no such device; 409 when none is free in a host that suits all of them
- */
+/** By part. Parts keep the devices that they have. @throws ApiError 404: not in the cluster; 409: none free in a suitable host */
 export async function chooseDevices(
   { store, drivers }: Looking,
   vm: OfCluster,
@@ -134,7 +127,6 @@ export async function releaseDevices(store: Transaction, vmExtId: string): Promi
   await store.removeWhere(DeviceClaim, equals(pathOf(DeviceClaim, 'vmExtId'), vmExtId))
 }
 
-/** Cards of the vendor with this type of virtual GPU. */
 export const carriesDevice =
   ({ vendor, deviceId }: GpuBody) =>
   (device: HostDevice): boolean =>
@@ -174,5 +166,4 @@ export function canCarry(cards: readonly SharedGpu[], typeIds: readonly number[]
   return true
 }
 
-/** Virtual GPUs of this type that one card carries. */
 export const perCard = ({ fraction }: VirtualGpuType): number => Math.floor(100 / fraction)

@@ -1,22 +1,18 @@
-/**
- * Where the maintenance of hosts (clustermgmt) and their VMs (vmm) meet. Source: behaviour clustermgmt.md 1.4; vmm.md 3.2.
- */
+/** Where maintenance of hosts (clustermgmt) and their VMs (vmm) meet. Source: behaviour clustermgmt.md 1.4; vmm.md 3.2. */
 
 import { arrayOf, boolean, optional, resource, uuid } from '@hyperplane/contract'
 import type { Transaction } from '../../store/store.ts'
 import { taskNamed } from '../context.ts'
 
-/** From the request to enter until the host has left maintenance; has the id of the host. */
+/** With the id of the host; exists from the request to enter until the host has left maintenance. */
 export const HostMaintenance = resource('internal.v1.clustermgmt.HostMaintenance', {
   fields: {
     clusterExtId: uuid(),
-    /** The task that enters or leaves. */
     taskExtId: optional(uuid()),
-    /** VMs are leaving. */
     isEvacuating: boolean(),
-    /** VMs that return afterwards. */
+    /** They return afterwards. */
     movedVmExtIds: arrayOf(uuid()),
-    /** VMs that start again afterwards. */
+    /** They start again afterwards. */
     stoppedVmExtIds: arrayOf(uuid()),
   },
   indexed: ['clusterExtId'],
@@ -32,17 +28,14 @@ export interface Evacuating extends HostOfCluster {
   readonly timeoutSeconds: number
   /** After a failure the VMs come back. */
   readonly rollsBackOnFailure: boolean
-  /** VMs that cannot move are shut down. */
+  /** Shuts down VMs that cannot move. */
   readonly mayShutDownVms: boolean
   readonly hasUnusedVcenterInfo: boolean
 }
 
 export type Repopulating = Omit<Evacuating, 'mayShutDownVms' | 'rollsBackOnFailure'>
 
-/**
- * VMs leave a host and come back while another task changes its network; its controller VM keeps running. That task is
- * named in `HostMaintenance.taskExtId` until the VMs are back.
- */
+/** For changes of a host's network: VMs leave and come back. The task is `HostMaintenance.taskExtId` meanwhile. */
 export const hostTasks = {
   evacuate: taskNamed<Evacuating>('clustermgmt.evacuate-host'),
   repopulate: taskNamed<Repopulating>('clustermgmt.repopulate-host'),
@@ -65,7 +58,7 @@ export interface VmOfHost {
   readonly hostExtId: string
 }
 
-/** The first three do nothing with a VM that is elsewhere, or in another state, when its turn comes. */
+/** The first three skip a VM that is elsewhere, or in another state, when its turn comes. */
 export const evacuation = {
   leave: taskNamed<VmOfHost>('vmm.leave-host'),
   stop: taskNamed<VmOfHost & { readonly asksGuest: boolean }>('vmm.stop-for-maintenance'),

@@ -1,7 +1,4 @@
-/**
- * Nodes of domain managers and appliances of gateways run on hosts as system VMs that no list shows. Source: behaviour
- * platform.md 4, 5, 13; networking.md 1.9.
- */
+/** System VMs that no list shows: nodes of managers, appliances of gateways. Source: behaviour platform.md 4, 5, 13; networking.md 1.9. */
 
 import { ApiError } from '../../core/api-error.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
@@ -14,7 +11,6 @@ import { candidatesOf } from './scheduler.ts'
 export interface NodeSize {
   readonly vcpus: number
   readonly memoryBytes: number
-  /** Virtual switches that its host must have. */
   readonly switchExtIds?: readonly string[]
 }
 
@@ -23,7 +19,7 @@ interface Asking<S extends Reader = Reader> {
   readonly drivers: Pick<Drivers, 'hardware' | 'networkFabric'>
 }
 
-/** @param taken hosts that are not to run it @returns a host, or the reasons against each one */
+/** @param taken excluded hosts @returns a host, or the reasons against each one */
 export async function hostForNode(
   ctx: Asking,
   clusterExtId: string,
@@ -58,7 +54,7 @@ export async function releaseManagerNodes(store: Transaction, nodeExtIds: readon
   for (const held of await heldBy(store, nodeExtIds)) await store.remove(HostAllocation, held.extId)
 }
 
-/** @returns the reasons as text; undefined if the hosts have room */
+/** @returns the reasons; undefined if the hosts have room */
 export async function growthShortfall(
   ctx: Asking,
   nodeExtIds: readonly string[],

@@ -16,10 +16,9 @@ const overcommittedPercent = 60
 export interface HostCandidate {
   readonly extId: string
   readonly name: string
-  /** In reasons, instead of its name. */
+  /** Replaces the name in reasons. */
   readonly shownAs?: string
   readonly memorySizeBytes: number
-  /** Default: 32 GiB. */
   readonly controllerVmMemoryBytes?: number
   readonly threads: number
   /** Reason against new VMs: maintenance, unreachable. */
@@ -27,7 +26,6 @@ export interface HostCandidate {
   readonly switchExtIds: ReadonlySet<string>
   readonly cpuHertz?: number
   readonly sharedGpus?: readonly SharedGpu[]
-  /** Types of the virtual GPUs that VMs on the host have. */
   readonly heldVirtualGpus?: readonly number[]
   readonly categoryExtIds?: readonly string[]
   /** With the virtual functions that no VM has. */
@@ -49,12 +47,10 @@ export interface Demand {
   readonly switchExtIds: readonly string[]
   readonly baseline?: { readonly name: string; readonly hertz: number }
   readonly onlyHostExtId?: string
-  /** The host of the devices that the VM has entirely. */
   readonly deviceHostExtId?: string
-  /** Device ids of their types. */
   readonly virtualGpus?: readonly number[]
   readonly virtualFunctions?: readonly FunctionWish[]
-  /** The VM may run only on hosts with one of these categories. */
+  /** Binds the VM to hosts with one of these categories. */
   readonly hostAffinity?: HostAffinity
   readonly lastHostExtId?: string
   readonly peerVmExtIds?: ReadonlySet<string>
@@ -62,7 +58,7 @@ export interface Demand {
 
 export interface HostAffinity {
   readonly policyExtId: string
-  /** Absent in texts for those who may not see the policy. */
+  /** Absent in texts for callers who may not see the policy. */
   readonly policyName?: string
   readonly hostCategoryExtIds: ReadonlySet<string>
 }
@@ -84,7 +80,6 @@ export const memoryOf = (host: Host): Memory => ({
   controllerVmMemoryBytes: largestControllerVmBytes(host),
 })
 
-/** A part of the memory size with overcommitment. */
 export const heldMemoryBytes = (vm: { memorySizeBytes?: number; isMemoryOvercommitEnabled?: boolean }): number => {
   const memoryBytes = vm.memorySizeBytes ?? 0
   if (vm.isMemoryOvercommitEnabled !== true) return memoryBytes
@@ -127,7 +122,7 @@ export function chooseByLoad(hosts: readonly HostCandidate[], loads: Loads, dema
   return best === undefined ? { reasons } : { hostExtId: best.host.extId }
 }
 
-/** Choices among the same hosts: each counts what those before it have taken. */
+/** Choices among the same hosts: each counts the earlier ones. */
 export class Choices {
   readonly #loads: Loads
   #hosts: readonly HostCandidate[]
@@ -137,7 +132,7 @@ export class Choices {
     this.#loads = loads
   }
 
-  /** @param peers VMs on each host from which the VM is kept apart, one entry for each VM */
+  /** @param peers hosts of VMs from which the VM is kept apart, one entry for each */
   choose(demand: Demand, peers: readonly string[] = []): Choice {
     for (const load of this.#loads.values()) load.peers = 0
     for (const hostExtId of peers) addPeer(this.#loads, hostExtId)
@@ -181,7 +176,6 @@ export function removeLoad(loads: Loads, { memoryBytes, vcpus, ...held }: Alloca
   addLoad(loads, { ...held, memoryBytes: -memoryBytes, vcpus: -vcpus })
 }
 
-/** The host runs one more VM from which the VM to place is kept apart. */
 export function addPeer(loads: Loads, hostExtId: string): void {
   loadOf(loads, hostExtId).peers++
 }

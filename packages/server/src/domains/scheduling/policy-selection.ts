@@ -1,7 +1,4 @@
-/**
- * Which VMs a policy selects by category, and which of several policies governs a VM.
- * Source: behaviour vmm.md 1.12 (a VM belongs to at most one policy of a kind: the oldest), 3.2 (score).
- */
+/** Selection of VMs by category; a VM's policy is the oldest of a kind. Source: behaviour vmm.md 1.12, 3.2 (score). */
 import type { EntityOf } from '@hyperplane/contract'
 import { VmAntiAffinityPolicy } from '@hyperplane/contract/vmm/policies/vm-anti-affinity-policy'
 import { VmHostAffinityPolicy } from '@hyperplane/contract/vmm/policies/vm-host-affinity-policy'
@@ -33,17 +30,14 @@ export const vmsCarrying = (
   return store.find(Vm, { filter })
 }
 
-/**
- * VMs from which the VM should be kept apart: the other VMs of its legacy policy, or else those that the same
- * anti-affinity policy governs.
- */
+/** VMs to keep apart: the others of its legacy policy, else those that the same anti-affinity policy governs. */
 export const antiAffinityPeers = (
   store: Reader,
   hypervisor: Pick<Hypervisor, 'vmGroups'>,
   vm: VmEntity,
 ): Promise<ReadonlySet<string>> => peerFinder(store, hypervisor)(vm)
 
-/** The same for several VMs: policies, and the VMs of each, are read once. */
+/** For several VMs: policies, and the VMs of each, are read once. */
 export function peerFinder(
   store: Reader,
   hypervisor: Pick<Hypervisor, 'vmGroups'>,
@@ -79,7 +73,6 @@ interface Selectors {
   readonly olderCategoryExtIds: readonly string[]
 }
 
-/** The anti-affinity policy that governs the VM. */
 async function selectorsOf(store: Reader, vm: Categorised): Promise<Selectors | undefined> {
   if (vm.categories === undefined) return undefined
   const policies = await store.find(VmAntiAffinityPolicy)

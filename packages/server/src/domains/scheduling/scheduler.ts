@@ -85,7 +85,6 @@ export async function placeOnOtherHost(
   return choice
 }
 
-/** Reserves nothing. */
 export async function choiceFor(
   ctx: Choosing,
   vm: Vm,
@@ -96,7 +95,6 @@ export async function choiceFor(
   return { choice: await choose(ctx, hosts, await loadsFor(ctx.store, vm, demand), demand), demand }
 }
 
-/** The caller has chosen the host. */
 export async function reserve(store: Transaction, vm: Vm, hostExtId: string): Promise<void> {
   await store.insert(HostAllocation, chosenFor(vm, { hostExtId }, await demandOf(store, vm)))
 }
@@ -107,7 +105,7 @@ export async function reserveOn(ctx: Scheduling, vm: Vm, hostExtId: string): Pro
   await hold(ctx, vm, hosts, await demandOf(ctx.store, vm))
 }
 
-/** Reserves the new size on the own host, or else also on the returned one. @throws ApiError NO_HOST_FOR_VM */
+/** Reserves the new size on the own host, else also on the returned one. @throws ApiError NO_HOST_FOR_VM */
 export async function makeRoom(ctx: Scheduling, vm: Vm, grown: Vm): Promise<string> {
   const here = vm.host?.extId as string
   const own = (await allocationsOf(ctx.store, vm.extId)).find(({ hostExtId }) => hostExtId === here)
@@ -177,7 +175,7 @@ async function hold(
   return held.hostExtId
 }
 
-/** The reasons name only what the owner of the task may see. */
+/** The reasons name only entities that the owner of the task may see. */
 async function choose(ctx: Choosing, hosts: readonly HostCandidate[], loads: Loads, demand: Demand): Promise<Choice> {
   const choice = chooseByLoad(hosts, loads, demand)
   if ('hostExtId' in choice) return choice
@@ -229,7 +227,6 @@ export function chosenFor(
   }
 }
 
-/** Reserved memory and CPUs of the hosts of a cluster. */
 export async function loadsIn(store: Reader, clusterExtId: string): Promise<Loads> {
   const loads: Loads = new Map()
   const groups = await store.sums(HostAllocation, {
@@ -244,7 +241,7 @@ export async function loadsIn(store: Reader, clusterExtId: string): Promise<Load
   return loads
 }
 
-/** The same, with the VMs on each host from which the VM is kept apart. */
+/** Also counts, by host, the VMs from which the VM is kept apart. */
 async function loadsFor(store: Reader, vm: Vm, { peerVmExtIds = new Set() }: Demand): Promise<Loads> {
   const clusterExtId = vm.cluster?.extId as string
   const loads = await loadsIn(store, clusterExtId)
@@ -259,7 +256,7 @@ async function loadsFor(store: Reader, vm: Vm, { peerVmExtIds = new Set() }: Dem
 /** From here on, reading all reservations of the cluster costs less than those of each peer. */
 const manyPeers = 200
 
-/** @param growing a VM whose own virtual GPUs do not count as held */
+/** @param growing its own virtual GPUs do not count as held */
 export async function candidatesOf(
   ctx: { readonly store: Reader; readonly drivers: Pick<Drivers, 'hardware' | 'networkFabric'> },
   clusterExtId: string,
@@ -304,15 +301,14 @@ export async function candidatesOf(
   })
 }
 
-/** For hosts that may run VMs from which a policy keeps the VM apart. */
+/** Includes VMs from which a policy keeps the VM apart. */
 const demandAmongPeers = async ({ store, drivers }: Choosing, vm: Vm): Promise<Demand> => ({
   ...(await demandOf(store, vm)),
   peerVmExtIds: await antiAffinityPeers(store, drivers.hypervisor, vm),
 })
 
-/** Read once by a caller that places many VMs. */
+/** For a caller that places many VMs. */
 export interface Preloaded {
-  /** By VM. */
   readonly claimed?: ReadonlyMap<string, { readonly hostExtId: string }>
   /** The policy is the same for all of these VMs. */
   readonly hostAffinity?: HostAffinity

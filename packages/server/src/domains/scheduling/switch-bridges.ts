@@ -1,4 +1,4 @@
-/** The bridges of which a virtual switch consists, one on each of its hosts. Source: behaviour networking.md 1.18. */
+/** A virtual switch consists of bridges, one on each of its hosts. Source: behaviour networking.md 1.18. */
 import type { VirtualSwitch } from '@hyperplane/contract/networking/virtual-switch'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { BridgeProgram, MulticastProgram } from '../../drivers/host-networking.ts'
@@ -7,7 +7,7 @@ export type SwitchRow = VirtualSwitch
 type SwitchCluster = SwitchRow['clusters'][number]
 export type SwitchHost = SwitchCluster['hosts'][number]
 
-/** Tasks that change switches of a cluster run one after another: at any time they empty one host at most. */
+/** Tasks with this lock run one after another: they empty one host of the cluster at most. */
 export const lockOfSwitches = (clusterExtId: string): string => `virtual switches of ${clusterExtId}`
 
 export const nicOf = ({ networkFabric }: Pick<Drivers, 'networkFabric'>, hostExtId: string, given: string) =>

@@ -53,7 +53,6 @@ export async function lockTopology(
   else await store.replace(TopologyLock, lock)
 }
 
-/** The task that takes a host into maintenance or out of it. */
 async function maintainer(
   store: Reader,
   clusterExtId: string,

@@ -1,11 +1,10 @@
-/** Which virtual function of a host NIC serves which NIC of a VM. Source: behaviour networking.md 1.19; vmm.md 3.2. */
+/** Virtual functions of host NICs for NICs of VMs. Source: behaviour networking.md 1.19; vmm.md 3.2. */
 import { NicProfile } from '@hyperplane/contract/networking/nic-profile'
 import type { Drivers } from '../../drivers/drivers.ts'
 import type { Reader } from '../../store/store.ts'
 import type { VmEntity } from '../virtual-machines/entity.ts'
 import { virtualFunctionOf } from '../virtual-machines/virtual-functions.ts'
 
-/** A host NIC that is divided. */
 export interface DividedNic {
   readonly hostNicExtId: string
   readonly profileExtId: string
@@ -29,7 +28,6 @@ export const functionWishesOf = ({ nics = [] }: Pick<VmEntity, 'nics'>): readonl
     return profileExtId === undefined ? [] : [{ nicExtId: nic.extId!, profileExtId }]
   })
 
-/** A function for each NIC, or undefined. */
 export function takeFunctions(
   nics: readonly DividedNic[],
   wishes: readonly FunctionWish[],
@@ -45,7 +43,7 @@ export function takeFunctions(
   return taken
 }
 
-/** By host, with all their functions; without host NICs that have no link, or that a task associates or disassociates. */
+/** By host, with all functions; omits NICs without a link, and those that a task associates or disassociates. */
 export async function dividedNics(
   { store, drivers }: { readonly store: Reader; readonly drivers: Pick<Drivers, 'networkFabric'> },
   hostExtIds: ReadonlySet<string>,

@@ -21,9 +21,7 @@ import { pointsOf, type Subject } from './series.ts'
 
 export type Request = Pick<RequestInput, 'query'>
 
-/** Over all entities. */
 const maximumOfPage = 60_000
-/** After so many entities the event loop gets a turn. */
 const together = 20
 
 type Tuple<P> = ObjectSchema<Fields> & { readonly is?: P }

@@ -1,4 +1,4 @@
-/** I/O of volume groups, which VMs and external clients cause. Source: behaviour volumes-storage.md 1.7, 3. */
+/** I/O of volume groups by VMs and external clients. Times are milliseconds since 1970. Source: behaviour volumes-storage.md 1.7, 3. */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
@@ -11,17 +11,14 @@ import { storageHostsOf } from '../storage-space/capacity.ts'
 
 export interface Blocks {
   readonly disks: readonly BlockDisk[]
-  /** Hosts of their cluster that store data. */
   readonly hostExtIds: readonly string[]
 }
 
 export interface BlockDisk extends BlockDiskRef {
   readonly containerExtId: string
-  /** Milliseconds since 1970. */
   readonly createdAt: number
 }
 
-/** After so many readings the event loop gets a turn. */
 export const readingsInTurn = 4000
 
 export async function blocksOfCluster(ctx: ReadContext, clusterExtId: string): Promise<Blocks> {
@@ -34,7 +31,6 @@ export async function blocksOfCluster(ctx: ReadContext, clusterExtId: string): P
   return blocksOfDisks(ctx, clusterExtId, disks)
 }
 
-/** @param disks of one cluster */
 export async function blocksOfDisks(
   ctx: ReadContext,
   clusterExtId: string,
@@ -56,7 +52,7 @@ export async function blocksOfDisks(
   }
 }
 
-/** @param times milliseconds since 1970, ascending @param visit gets the position of the time, and one part of the load */
+/** @param times ascending @param visit gets the index of the time, and one part of the load */
 export async function readBlocks(
   telemetry: Telemetry,
   { disks, hostExtIds }: Blocks,

@@ -20,7 +20,7 @@ interface ContainerSums extends Io, DataSums {
   readonly freeBytes: number
   readonly copies: number
   readonly reservedBytes: number
-  /** Bytes that the other containers reserve, and bytes that they use beyond their reservations. */
+  /** Reserved by other containers, or used by them beyond their reservations. */
   readonly otherReservedBytes: number
   readonly otherUnreservedBytes: number
   readonly health: number
@@ -90,7 +90,7 @@ const containerFigures: Readonly<Record<string, ContainerFigure>> = {
 
 const maximumOfAnswer = 60_000
 
-/** @param healthAt score at a time in milliseconds since 1970 @throws ApiError 400 unless the span has a positive length */
+/** @param healthAt takes milliseconds since 1970 @throws ApiError 400 unless the span has a positive length */
 export async function containerStatistics(
   ctx: ReadContext,
   request: Request,

@@ -1,7 +1,6 @@
 /**
- * Load and usage of one drive: a share of the load and usage of its host. Reads, and writes once for each copy, are
- * spread over the working drives by the weight of their tier. Source: behaviour clustermgmt.md 1.17, 3 (Statistics
- * generator).
+ * Reads, and writes once for each copy, are spread over the host's working drives by the weight of their tier.
+ * Source: behaviour clustermgmt.md 1.17, 3 (Statistics generator).
  */
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { DriveTier } from '../../drivers/drives.ts'
@@ -21,7 +20,6 @@ interface Reading {
   readonly writeIops: number
   readonly readKbps: number
   readonly writeKbps: number
-  /** Microseconds. */
   readonly readMicros: number
   readonly writeMicros: number
   readonly capacityBytes: number
@@ -81,7 +79,6 @@ const others: Readonly<Record<string, Figure>> = {
 const series = /^disk(Base|Peak)?(.*)$/
 
 interface Measured {
-  /** Id of the drive. */
   readonly extId: string
   readonly host: Host
   readonly copies: number
@@ -162,7 +159,7 @@ function readingOf(extId: string, sums: HostSums, states: readonly DriveState[],
   }
 }
 
-/** Whole numbers that add up to the total over all weights. */
+/** Whole numbers whose sum over all indexes is the total. */
 function partOf(total: number, weights: readonly number[], index: number): number {
   const sumTo = (end: number): number => weights.slice(0, end).reduce((sum, weight) => sum + weight, 0)
   const all = sumTo(weights.length)

@@ -13,7 +13,6 @@ export interface SampledBucket<S> extends Bucket {
   readonly mean: S | undefined
 }
 
-/** After so many buckets the event loop gets a turn. */
 const bucketsInTurn = 50
 
 export async function sampledBuckets<S extends object>(

@@ -2,9 +2,8 @@
 import { readingSeconds, type VmReading } from '../../drivers/telemetry.ts'
 import { type Io, ioFigures } from './io.ts'
 
-/** A single reading, or the mean of several, of a VM or one disk. */
+/** One reading, or the mean of several, of a VM or one disk. */
 export interface Moment {
-  /** Seconds since 1970. */
   readonly at: number
   readonly storage: StorageUse
   readonly io: Io

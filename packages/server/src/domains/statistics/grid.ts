@@ -7,20 +7,18 @@ import { readingSeconds } from '../../drivers/telemetry.ts'
 export const statTypes = ['SUM', 'MIN', 'MAX', 'AVG', 'COUNT', 'LAST'] as const
 export type StatType = (typeof statTypes)[number]
 
-/** Points in (from, to], at multiples of the interval. Seconds since 1970. */
+/** Points in (from, to], at multiples of the interval. All times are seconds since 1970. */
 export interface Grid {
   readonly from: number
   readonly to: number
   readonly intervalSeconds: number
-  /** The requested interval, if it gave too many points. */
+  /** Set if the requested interval gave too many points. */
   readonly widenedFrom?: number
 }
 
 export interface Bucket {
-  /** End of the interval; seconds since 1970. */
   readonly at: number
   readonly timestamp: string
-  /** Seconds since 1970. */
   readonly times: readonly number[]
   /** Readings that each of `times` represents. */
   readonly weight: number

@@ -41,7 +41,7 @@ interface Measured {
   readonly kind: AnyResource
   /** Milliseconds since 1970; no points before. */
   readonly since: number
-  /** Names the entity in the answer. */
+  /** Identifies the entity in the answer. */
   readonly identity: { readonly extId: string } & Readonly<Record<string, string>>
   /** Bytes that a revert had still to copy. @param time milliseconds since 1970; undefined: no revert began before */
   readonly hydrationAt?: (time: number) => number | undefined

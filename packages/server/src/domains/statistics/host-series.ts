@@ -72,7 +72,6 @@ const hostFigures: Readonly<Record<string, HostFigure>> = {
   storageUsageBytes: ({ usageBytes }) => usageBytes,
 }
 
-/** Over all series. */
 export const maximumOfAnswer = 60_000
 const storageFigures: ReadonlySet<string> = new Set([
   'freePhysicalStorageBytes',
@@ -89,11 +88,10 @@ const bound = /^(.*)(Lower|Upper)Buf$/
 
 interface Measured {
   readonly cluster: Cluster
-  /** All hosts of the cluster, or one. */
   readonly hosts: readonly Host[]
   readonly extId: string
   readonly kind: AnyResource
-  /** Score at a time in milliseconds since 1970. */
+  /** @param time milliseconds since 1970 */
   readonly healthAt: (time: number) => number
 }
 
@@ -185,7 +183,7 @@ export async function subjectsOf(ctx: ReadContext, clusterExtId: string): Promis
 
 type Bounds = ReadonlyMap<number, { readonly Lower: number; readonly Upper: number }>
 
-/** Mean of the same hour of the last seven days, minus and plus two standard deviations, from 0 to the most. */
+/** Same hour of the last seven days: mean minus and plus two standard deviations, from 0 to the most. */
 function boundsOf({ buckets, slots }: Sampled, figure: HostFigure, most: number): Bounds {
   const bounds = new Map<number, { readonly Lower: number; readonly Upper: number }>()
   for (const slot of new Set(buckets.map(({ at }) => slotOf(at)))) {
@@ -213,7 +211,7 @@ const slotsBefore = (buckets: readonly Bucket[]): number[] => {
   const slots = new Set(buckets.map(({ at }) => slotOf(at)))
   return [...new Set([...slots].flatMap(daysBefore))]
 }
-/** A reading in each half of the hour; milliseconds since 1970. */
+/** One in each half of the hour; milliseconds since 1970. */
 const timesOfSlot = (slot: number): number[] => [
   slot * hourMillis + hourMillis / 4,
   slot * hourMillis + (3 * hourMillis) / 4,

@@ -1,4 +1,4 @@
-/** Storage of hosts in the course of time. Source: behaviour clustermgmt.md 1.17. */
+/** Storage of hosts over time. Source: behaviour clustermgmt.md 1.17. */
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { DriveState } from '../../drivers/telemetry.ts'
 import type { ReadContext } from '../context.ts'
@@ -10,11 +10,11 @@ import { storageOver } from './storage-over.ts'
 export interface DriveSums {
   /** Physical, without drives whose data is moving away. */
   readonly capacityBytes: number
-  /** The data of the pool is spread in proportion to it. */
+  /** Share of the pool's data, relative to other hosts. */
   readonly weightBytes: number
 }
 
-/** Sums over the drives that worked, one for each time. */
+/** Over the drives that worked, for each time. */
 export async function driveSumsOf(
   { drivers }: Pick<ReadContext, 'drivers'>,
   hosts: readonly Host[],

@@ -29,7 +29,6 @@ export type StorageOfHosts = Pick<
   'capacityBytes' | 'copiedBytes' | 'logicalBytes' | 'physicalBytes' | 'reclaimableBytes' | 'usageBytes'
 >
 
-/** After so many times the event loop gets a turn. */
 const timesInTurn = 500
 
 export const noStorage: StorageOfHosts = {
@@ -52,10 +51,8 @@ interface Load {
 type Loads = ReadonlyMap<string, (Load | undefined)[]>
 
 /**
- * @param times milliseconds since 1970, ascending; the result is undefined where every host was down
- * @param subjects every VM that may have run on these hosts
- * @param blocks disks of volume groups that they may have served
- * @param stateAt storage of all these hosts, and further figures
+ * undefined where every host was down. @param times milliseconds since 1970, ascending @param subjects VMs that may have run on these hosts
+ * @param blocks disks of volume groups that they may have served @param stateAt storage of all these hosts, and further figures
  */
 export async function sumsOfHosts<S extends StorageOfHosts>(
   telemetry: Telemetry,

@@ -1,4 +1,4 @@
-/** Statistics as arrays without times: sample i is taken at the start plus i intervals. Source: behaviour networking.md 3.3. */
+/** Arrays without times: sample i is taken at the start plus i intervals. Source: behaviour networking.md 3.3. */
 import { readingSeconds } from '../../drivers/telemetry.ts'
 import { applySelection } from '../../odata/index.ts'
 import type { ReadContext } from '../context.ts'
@@ -17,11 +17,7 @@ export interface Sample {
   readonly weight: number
 }
 
-/**
- * Adds a warning if the interval is widened. A paged operation gets the samples of its page.
- * @param since creation of the entity, seconds since 1970
- * @throws ApiError 400
- */
+/** Warns of a widened interval; a paged operation gets the samples of its page. @param since seconds since 1970 @throws ApiError 400 */
 export function samplingOf(ctx: ReadContext, request: Request, since: number, most = maximumPoints): Sampling {
   const { parameters } = request.query
   const span = spanOf(parameters, ctx.clock.now())
@@ -43,15 +39,11 @@ export function samplingOf(ctx: ReadContext, request: Request, since: number, mo
   return { type, samples }
 }
 
-/** When the readings of all samples end, in their order; milliseconds since 1970. */
+/** Ends of the readings of all samples, in their order; milliseconds since 1970. */
 export const timesOf = ({ samples }: Sampling): readonly number[] =>
   samples.flatMap(({ times }) => times.map((time) => time * 1000))
 
-/**
- * One value of a field for each sample.
- * @param readings one for each of `timesOf`
- * @param counters fields that only grow: a sample has the value at its end
- */
+/** One value for each sample. @param readings one for each of `timesOf` @param counters fields that only grow: the last value counts */
 export function seriesOf<const N extends string>(
   { type, samples }: Sampling,
   readings: readonly Readonly<Record<N, number>>[],
@@ -71,7 +63,6 @@ export function seriesOf<const N extends string>(
   return series
 }
 
-/** Numbers as plain decimals. */
 export const inText = <N extends string>(series: Readonly<Record<N, readonly number[]>>): Record<N, string[]> =>
   Object.fromEntries(
     Object.entries<readonly number[]>(series).map(([name, values]) => [name, values.map(String)]),

@@ -117,7 +117,6 @@ function valuesOf(subject: Subject, { type, disk }: Wanted, figures: Prepared, s
   }
 }
 
-/** @param weight readings that each item represents */
 export function folded(
   type: 'SUM' | 'MIN' | 'MAX' | 'COUNT',
   each: readonly Values[],

@@ -1,4 +1,4 @@
-/** Storage of a cluster in the course of time. Source: behaviour clustermgmt.md 1.17, 3 (Capacity). */
+/** Storage of a cluster over time. Source: behaviour clustermgmt.md 1.17, 3 (Capacity). */
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import type { ReadContext } from '../context.ts'
 import { storageHostsOf } from '../storage-space/capacity.ts'
@@ -16,10 +16,7 @@ const dayMillis = 24 * 3600 * 1000
 /** Each sample reads every disk of the cluster. */
 const maximumSamples = 8
 
-/**
- * Data grows between two midnights along a straight line, and counts from the time at which it was made.
- * @param times milliseconds since 1970, ascending
- */
+/** Linear between two midnights; data counts from its creation. @param times milliseconds since 1970, ascending */
 export async function storageOver(
   ctx: ReadContext,
   clusterExtId: string,

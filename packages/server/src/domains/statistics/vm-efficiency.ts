@@ -16,7 +16,6 @@ const oversizedBelow = { cpu: 0.25 * million, memory: 0.5 * million }
 const hours = 24
 /** VMs with fewer readings are not counted. */
 const fewestReadings = 12
-/** After so many VMs the event loop gets a turn. */
 const vmsInTurn = 50
 
 export async function inefficientVms(

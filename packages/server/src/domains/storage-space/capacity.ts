@@ -1,9 +1,8 @@
 /**
- * Storage of a cluster in bytes, computed from rows at each call.
- * The model: each working drive of a host that is up gives the pool 95 % of its size. Guests fill their disks towards
- * 65 % of the size with a time constant of 20 days; images and OVAs take their whole size, disks of templates what the
- * guest had written at the capture. A written byte takes one byte per copy, less the savings of `data-reduction.ts`. A
- * reservation takes the bytes of all its copies, written or not.
+ * Storage of a cluster in bytes, computed from rows. Each working drive of a host that is up gives the pool 95 % of its size. Guests fill
+ * disks towards 65 % of the size with a time constant of 20 days; images and OVAs take their whole size, disks of templates the bytes at
+ * the capture. A written byte takes one per copy, less the savings of `data-reduction.ts`; a reservation takes all its copies, written or
+ * not.
  * Source: behaviour clustermgmt.md 1.8, 1.9, 3 (Capacity).
  */
 
@@ -48,7 +47,7 @@ export const storagePoolOf = (clusterExtId: string): string => seedId(`storage-p
 
 export const copiesOf = (container: { replicationFactor?: number }): number => container.replicationFactor ?? 2
 
-/** Bytes that the container takes, written or not. */
+/** Bytes for the container, written or not. */
 export const physicallyReserved = (
   container: StorageContainer,
   drivers: { readonly blockStorage: Pick<Drivers['blockStorage'], 'thickDisksIn'> },
@@ -62,10 +61,9 @@ export const implicitlyReserved = (
   { blockStorage }: { readonly blockStorage: Pick<Drivers['blockStorage'], 'thickDisksIn'> },
 ): number => [...blockStorage.thickDisksIn(containerExtId).values()].reduce((sum, bytes) => sum + bytes, 0)
 
-/** Bytes of the drive that the pool uses. */
 export const usableBytes = (sizeBytes: number): number => Math.floor((sizeBytes * usablePercent) / 100)
 
-/** Physical bytes of drives that work and stay, unless the host is down. */
+/** Physical bytes of drives that work and stay; 0 while the host is down. */
 export function hostCapacity(
   { extId }: { readonly extId: string },
   hardware: Pick<Drivers['hardware'], 'drivesOf' | 'isHostUp'>,
@@ -81,7 +79,7 @@ export async function hostsOf(store: Reader, clusterExtId: string): Promise<Host
   return store.findWhere(Host, { 'cluster/uuid': clusterExtId })
 }
 
-/** Hosts of type COMPUTE_ONLY give CPUs and memory alone. */
+/** COMPUTE_ONLY hosts give CPUs and memory alone. */
 export const storesData = ({ hostType }: { readonly hostType?: unknown }): boolean => hostType !== 'COMPUTE_ONLY'
 
 export const isInService = (
@@ -89,7 +87,7 @@ export const isInService = (
   hardware: Pick<Drivers['hardware'], 'isHostUp'>,
 ): boolean => maintenanceState === 'normal' && hardware.isHostUp(extId)
 
-/** These hosts have controller VMs, and their drives form the pool. */
+/** Their drives form the pool, and they have controller VMs. */
 export const storageHostsOf = async (store: Reader, clusterExtId: string): Promise<Host[]> =>
   (await hostsOf(store, clusterExtId)).filter(storesData)
 

@@ -1,7 +1,4 @@
-/**
- * Compression, deduplication and erasure coding. Savings grow with time since the reduction was enabled or the data was
- * written, whichever is later. Source: behaviour clustermgmt.md 1.9, 3 (Capacity).
- */
+/** Savings grow from the later of two times: the reduction was enabled, the data was written. Source: clustermgmt.md 1.9, 3 (Capacity). */
 
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { drawsFrom } from '../../core/ids/draws.ts'

@@ -8,7 +8,7 @@ import { storagePoolOf, usableBytes } from './capacity.ts'
 
 export type DiskRow = EntityOf<typeof Disk>
 
-/** In the transaction that adds the host; leaves drives out that the pool does not have, and those with a row. */
+/** In the transaction that adds the host; omits drives outside the pool, and those with a row. */
 export async function recordDisks(store: Transaction, hostExtId: string, drives: readonly Drive[]): Promise<void> {
   const row = await store.row(Host, hostExtId)
   if (row === undefined) return

@@ -22,26 +22,22 @@ async function poolOf(ctx: DriveContext, clusterExtId: string): Promise<Pool> {
   return { drives, usedBytes: await usedBytes(ctx, clusterExtId), hosts: hosts.length }
 }
 
-/** The data of the pool is spread in proportion to it. @param at milliseconds since 1970 */
+/** The pool's data is spread in proportion to it. @param at milliseconds since 1970 */
 const weightAt = (drive: Drive, at: number): number => usableBytes(drive.sizeBytes) * shareAt(drive, at)
 
-/** Part of the pool's data that the drive has, among the working drives of all hosts that are up. */
+/** Share of the pool's data, among the working drives of all hosts that are up. */
 export function partOf(drive: Drive, drives: readonly Drive[], at: number): number {
   const all = drives.reduce((sum, other) => sum + weightAt(other, at), 0)
   return all === 0 ? 0 : weightAt(drive, at) / all
 }
 
-/** Working drives of the hosts that are up. */
 export const workingDrives = (hardware: Drivers['hardware'], hosts: readonly Host[]): readonly Drive[] =>
   hosts
     .filter(({ extId }) => hardware.isHostUp(extId))
     .flatMap(({ extId }) => hardware.drivesOf(extId))
     .filter(isWorking)
 
-/**
- * One for each drive; for a lost drive, the bytes that other drives have not copied yet. Reads every guest of the
- * cluster.
- */
+/** One for each drive; a lost drive has the bytes that others have not copied yet. Reads every guest of the cluster. */
 export async function evacuationsOf(
   ctx: DriveContext,
   clusterExtId: string,

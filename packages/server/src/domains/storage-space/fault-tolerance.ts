@@ -1,7 +1,6 @@
 /**
- * Domains (drives, hosts, blocks or racks) that may still fail without loss of data. Copies of a byte are in different
- * domains, so a domain counts as failed until its data has been copied from the others. Source: behaviour
- * clustermgmt.md 1.2, 1.4, 3 (Fault tolerance).
+ * Domains (drives, hosts, blocks or racks) that may still fail without loss of data. Copies of a byte are in different domains, so a failed
+ * one counts until its data has been copied. Source: behaviour clustermgmt.md 1.2, 1.4, 3 (Fault tolerance).
  */
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -31,10 +30,7 @@ export const defaultAwareness = (hosts: readonly unknown[]): Level => (hosts.len
 export const blockOrRackOf = (host: Host, level: 'BLOCK' | 'RACK'): string =>
   (level === 'RACK' ? host.rackName : undefined) ?? host.blockSerial ?? host.extId
 
-/**
- * Limited by the redundancy factor, by losses that are not copied yet, and by the space for copies.
- * @param hosts those that store data
- */
+/** Limited by redundancy factor, losses that are not copied yet, and space for copies. @param hosts those that store data */
 export async function currentFaultTolerance(
   ctx: ToleranceContext,
   cluster: Cluster,
@@ -113,7 +109,6 @@ function lossesOf(hardware: Hardware, host: Host, level: Level): readonly Loss[]
   )
 }
 
-/** Working bytes of each domain. */
 function remaining(hardware: Hardware, hosts: readonly Host[], level: Level): ReadonlyMap<string, number> {
   const bytes = new Map<string, number>()
   const add = (domain: string, some: number): void => void bytes.set(domain, (bytes.get(domain) ?? 0) + some)

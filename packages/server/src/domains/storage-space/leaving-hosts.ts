@@ -7,7 +7,7 @@ import { lockHolder } from './topology-lock.ts'
 /** A task removes the host from its cluster: nothing new is bound to it. */
 export const isLeaving = ({ nodeStatus = 'NORMAL' }: Pick<Host, 'nodeStatus'>): boolean => nodeStatus !== 'NORMAL'
 
-/** The task that removes the host holds the lock until it has ended. */
+/** The removing task holds the lock until it has ended. */
 export async function clusterLosesHost(
   store: Reader,
   { extId, name }: { readonly extId: string; readonly name: string },

@@ -1,4 +1,4 @@
-/** Everything that takes space in the storage containers of a cluster. Source: behaviour clustermgmt.md 3 (Capacity). */
+/** All data in the storage containers of a cluster. Source: behaviour clustermgmt.md 3 (Capacity). */
 import type { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { Image } from '@hyperplane/contract/vmm/content/image'
@@ -23,7 +23,7 @@ export interface StoredData extends Data {
   readonly logicalBytes: number
   /** Capacity of a thin disk; default: the bytes that it holds. */
   readonly sizeBytes?: number
-  /** Bytes that it would also take if clones, or snapshots, were copies. */
+  /** Additional bytes if clones, or snapshots, were copies. */
   readonly cloneBytes?: number
   readonly snapshotBytes?: number
   /** Bytes that only snapshots hold. */
@@ -156,7 +156,7 @@ async function volumeDisks({ store, drivers }: DataContext, containers: readonly
   return data
 }
 
-/** Files are not compressed: those of others, backups of managers, images and OVAs. */
+/** Not compressed: foreign files, backups of managers, images and OVAs. */
 async function files(
   ctx: DataContext,
   clusterExtId: string,
@@ -235,7 +235,6 @@ export function added(a: DataSums, b: DataSums): DataSums {
   }
 }
 
-/** By container id. */
 export async function sumsOfContainers(
   ctx: DataContext,
   clusterExtId: string,

@@ -3,13 +3,13 @@ import { arrayOf, boolean, optional, resource, uuid } from '@hyperplane/contract
 import { Task } from '@hyperplane/contract/platform/task'
 import type { Reader } from '../../store/store.ts'
 
-/** Has the id of the cluster. Tasks that have ended hold nothing, so that none needs to release the lock. */
+/** Has the id of the cluster. Ended tasks hold nothing, so that none needs to release the lock. */
 export const TopologyLock = resource('internal.v1.clustermgmt.TopologyLock', {
   fields: {
     taskExtIds: arrayOf(uuid()),
     /** Tasks that change the same host share the lock. */
     sharedByHostExtId: optional(uuid()),
-    /** The cluster is being destroyed: nothing of it changes any more. */
+    /** The cluster is being destroyed: no other change is possible. */
     isDestruction: optional(boolean()),
   },
   ofCluster: { by: 'extId' },

@@ -17,7 +17,7 @@ type DiskEntity = NonNullable<Vm['disks']>[number]
 export const fillOf = ({ diskFills = [] }: Vm, { extId }: DiskEntity) =>
   diskFills.find(({ diskExtId }) => diskExtId === extId)
 
-/** Bytes that the guest has written to its disk. @param at milliseconds since 1970 */
+/** @param at milliseconds since 1970 */
 export function writtenTo(vm: Vm, disk: DiskEntity, at: number): number {
   const sizeBytes = (disk.backingInfo as { diskSizeBytes?: number } | undefined)?.diskSizeBytes ?? 0
   const { since, writtenBytes } = fillOf(vm, disk) ?? { since: vm.createTime, writtenBytes: 0 }

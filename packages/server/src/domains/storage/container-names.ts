@@ -1,7 +1,4 @@
-/**
- * Maps older to current field names. Older fields without a counterpart are stored in `legacy` and returned unchanged.
- * Source: behaviour volumes-storage.md 1.8 (map of names).
- */
+/** Older to current field names; others are stored in `legacy`. Source: behaviour volumes-storage.md 1.8 (map of names). */
 
 import type { BodyOf, EntityOf, Fields, ValueOf } from '@hyperplane/contract'
 import { StorageContainer as Container } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -29,7 +26,7 @@ const newerNames = {
   totalImplicitReservedCapacity: 'logicalImplicitReservedCapacityBytes',
 } as const
 
-/** Fields whose values differ as well. */
+/** Their values differ as well. */
 const switches = {
   erasureCode: 'erasureCode',
   fingerPrintOnWrite: 'cacheDeduplication',
@@ -38,7 +35,6 @@ const switches = {
 
 const olderFields: Fields = OlderContainer.fields
 const sameNames = Object.keys(olderFields).filter((name) => name in Container.schema.fields && !(name in switches))
-/** Writable fields that clustermgmt does not have. */
 const withoutCounterpart = Object.keys(olderFields).filter(
   (name) =>
     olderFields[name]?.readOnly !== true && !(name in newerNames) && !(name in switches) && !sameNames.includes(name),

@@ -1,6 +1,6 @@
 /**
- * Ids `<cluster id>::<n>` of hosts and containers for older clients. `n` is the row's sequence number by creation, so
- * that other rows do not change it. Source: behaviour volumes-storage.md 1.8 (nodeIds, containerId, hostId).
+ * Ids `<cluster id>::<n>` for older clients; `n` is the row's sequence number, which never changes.
+ * Source: behaviour volumes-storage.md 1.8 (nodeIds, containerId, hostId).
  */
 
 import { Host } from '@hyperplane/contract/clustermgmt/host'

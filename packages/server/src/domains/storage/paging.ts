@@ -1,7 +1,4 @@
-/**
- * A page beyond the end returns the last one, and a limit of 0 no items.
- * Source: specification 4.1 ($page, $limit); behaviour volumes-storage.md 1.8.
- */
+/** A page beyond the end returns the last one, a limit of 0 no items. Source: specification 4.1 ($page, $limit); volumes-storage.md 1.8. */
 
 import type { ListResult } from '../../core/handlers.ts'
 import type { RequestInput } from '../../core/input/request-input.ts'

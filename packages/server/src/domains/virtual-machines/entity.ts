@@ -10,7 +10,7 @@ export type NicEntity = NonNullable<VmEntity['nics']>[number]
 export type GpuEntity = NonNullable<VmEntity['gpus']>[number]
 export type PcieDeviceEntity = NonNullable<VmEntity['pcieDevices']>[number]
 export type SerialPortEntity = NonNullable<VmEntity['serialPorts']>[number]
-/** For a disk with its own file, and a CD-ROM drive that is not empty. */
+/** A disk with its own file, or a CD-ROM drive that is not empty. */
 export type FileBacking = NonNullable<CdRomEntity['backingInfo']>
 export type SourceReference = NonNullable<NonNullable<FileBacking['dataSource']>['reference']>
 
@@ -42,7 +42,6 @@ export function firmwareBackingsOf(vm: VmEntity): FileBacking[] {
 export const firmwareFilesOf = (vm: VmEntity): string[] =>
   firmwareBackingsOf(vm).map(({ diskExtId }) => diskExtId as string)
 
-/** Without firmware files. */
 export function filesOf(vm: VmEntity): FileBacking[] {
   const disks = (vm.disks ?? []).flatMap((disk) => fileOf(disk) ?? [])
   return [...disks, ...mediaOf(vm)]
@@ -52,7 +51,7 @@ export function filesOf(vm: VmEntity): FileBacking[] {
 export const mediaOf = ({ cdRoms = [] }: Pick<VmEntity, 'cdRoms'>): FileBacking[] =>
   cdRoms.flatMap(({ backingInfo }) => backingInfo ?? [])
 
-/** The VM has a device of one host: it runs only there, and cannot migrate. */
+/** Such a VM runs on the host of the device only, and cannot migrate. */
 export const hasPassthrough = ({ gpus = [], pcieDevices = [] }: Pick<VmEntity, 'gpus' | 'pcieDevices'>): boolean =>
   gpus.some(({ mode }) => mode !== 'VIRTUAL') || pcieDevices.length > 0
 

@@ -1,7 +1,7 @@
 /** Source: behaviour vmm.md 1.4. */
 import { optional, resource, text, uuid } from '@hyperplane/contract'
 
-/** MAC addresses that the service chooses begin with it. */
+/** For MAC addresses that the service chooses. */
 export const chosenMacPrefix = '50:6b:8d'
 
 export const MacLease = resource('internal.v1.vmm.MacLease', {

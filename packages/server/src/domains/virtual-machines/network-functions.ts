@@ -1,4 +1,4 @@
-/** VMs and NICs that network functions use stay as they are. Source: behaviour networking.md 1.15; vmm.md 1.1. */
+/** VMs and NICs in network functions cannot change. Source: behaviour networking.md 1.15; vmm.md 1.1. */
 import { NetworkFunction } from '@hyperplane/contract/networking/network-function'
 import { Nic } from '@hyperplane/contract/vmm/vm/parts/nic'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'

@@ -25,7 +25,7 @@ export const PowerEvent = resource('internal.v1.vmm.PowerEvent', {
 
 export type PowerChange = EntityOf<typeof PowerEvent>['change']
 
-/** Called in the transaction that changes the VM, with the changed row. */
+/** In the transaction that changes the VM, with the changed row. */
 export async function notePower(
   store: Transaction,
   ids: Pick<Ids, 'uuid'>,
@@ -46,7 +46,6 @@ export async function notePower(
   })
 }
 
-/** Oldest first. */
 export const powerHistory = (store: Reader, vmExtId: string): Promise<EntityOf<typeof PowerEvent>[]> =>
   store.findWhere(PowerEvent, { vmExtId })
 

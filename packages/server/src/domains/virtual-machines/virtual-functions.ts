@@ -1,6 +1,4 @@
-/**
- * NICs of VMs that are virtual functions of host NICs, by SR-IOV or offload. Source: behaviour vmm.md 1.4; networking.md 1.19.
- */
+/** NICs of VMs by SR-IOV or offload. Source: behaviour vmm.md 1.4; networking.md 1.19. */
 import type { EntityOf } from '@hyperplane/contract'
 import { NicProfile } from '@hyperplane/contract/networking/nic-profile'
 import type { Nic } from '@hyperplane/contract/vmm/vm/parts/nic'
@@ -58,7 +56,6 @@ export function virtualFunctionOf({ nicBackingInfo, nicNetworkInfo }: NicPair): 
   }
 }
 
-/** The newer pair of fields. */
 export function pairOf(
   { type, profileExtId, vlanId }: VirtualFunction,
   { isConnected, macAddress }: NonNullable<NicEntity['backingInfo']>,

@@ -1,10 +1,9 @@
-/** Where networking, which migrates NICs to other subnets, and vmm meet. Source: behaviour networking.md 1.4. */
+/** Where networking and vmm meet: NICs migrate to other subnets. Source: behaviour networking.md 1.4. */
 
 import { taskNamed } from '../context.ts'
 
 export interface VnicMigration {
   readonly vmExtId: string
-  /** The NIC. */
   readonly partExtId: string
   readonly body: {
     readonly subnetExtId: string

@@ -2,7 +2,6 @@
 import { ApiError } from '../../core/api-error.ts'
 import type { WriteContext } from '../context.ts'
 
-/** Tasks of one VM that may be ahead of a new one, waiting or running. */
 const longestQueue = 20
 
 /** @returns the number of tasks ahead of a new one @throws ApiError 409 VM_BUSY */
@@ -12,6 +11,5 @@ export function requireShortQueue({ services }: Pick<WriteContext, 'services'>, 
   return waiting
 }
 
-/** `PowerOnVm`: `Power On VM`. */
 export const describedOperation = (operation: string): string =>
   operation.replace(/([a-z])([A-Z])/g, '$1 $2').replace(/\bVm\b/, 'VM')

@@ -1,7 +1,4 @@
-/**
- * assignVmOwner, associateCategories, disassociateCategories: the manager stores owner and categories of VMs of every
- * hypervisor. Source: behaviour vmm.md 1.0 (categories), 1.1, 1.7, 1.16.
- */
+/** Owner and categories of VMs of every hypervisor are stored by the manager. Source: behaviour vmm.md 1.0 (categories), 1.1, 1.7, 1.16. */
 import type { ValueOf } from '@hyperplane/contract'
 import { User } from '@hyperplane/contract/iam/user'
 import { Category } from '@hyperplane/contract/platform/category'
@@ -19,7 +16,7 @@ const maximumCategories = 256
 type CategoryBody = Pick<ValueOf<typeof AssociateVmCategoriesParams>, 'categories'>
 
 export interface OwnerBody {
-  /** `entityType`: of external VMs; users are the only one. */
+  /** `entityType`: for external VMs; users are the only one. */
   readonly owner?: { readonly extId?: string | undefined; readonly entityType?: 'USER' | undefined } | undefined
 }
 
@@ -41,7 +38,6 @@ export type Changes =
   | { readonly ownerExtId: string; readonly entityType: 'USER' }
   | { readonly categories: readonly { readonly extId: string }[] | undefined }
 
-/** A kind of VM. `V`: its entities. */
 export interface OwnedKind<V extends OwnedVm> {
   /** Stored tasks refer to these names. */
   readonly taskNames: { readonly assignOwner: string; readonly associate: string; readonly disassociate: string }
@@ -62,7 +58,6 @@ export const categoryFaults = ({ categories = [] }: CategoryBody): ApiError[] =>
         extId === undefined ? [fault(`categories[${index}]/extId`, 'the id of a category', undefined)] : [],
       )
 
-/** The three handlers and their tasks. */
 export function ownershipOf<V extends OwnedVm>(kind: OwnedKind<V>) {
   const { admit, taskOf, taskNames } = kind
   const assignOwner = inOneStep(
@@ -91,7 +86,7 @@ export function ownershipOf<V extends OwnedVm>(kind: OwnedKind<V>) {
         const input = { vmExtId: vm.extId, extIds: [extId as string], entityType }
         return ctx.startTask(assignOwner, input, taskOf('AssignVmOwner', vm))
       },
-      /** Ids that the VM has already are skipped. @throws ApiError 422 for more categories than a VM may have */
+      /** Skips ids that the VM has already. @throws ApiError 422 for more categories than a VM may have */
       async associateCategories(ctx: WriteContext<V>, { body }: { readonly body: CategoryBody }): Promise<TaskStarted> {
         const vm = await admit(ctx, ctx.target)
         const extIds = idsOf(body.categories)
@@ -103,7 +98,7 @@ export function ownershipOf<V extends OwnedVm>(kind: OwnedKind<V>) {
           { ...options, description: 'Associate Category' },
         )
       },
-      /** Ids that the VM does not have are skipped. */
+      /** Skips ids that the VM does not have. */
       async disassociateCategories(
         ctx: WriteContext<V>,
         { body }: { readonly body: CategoryBody },
@@ -117,7 +112,6 @@ export function ownershipOf<V extends OwnedVm>(kind: OwnedKind<V>) {
   }
 }
 
-/** One step that changes the row, in the transaction that ends the task. */
 function inOneStep<V extends OwnedVm>(
   { present, change, endUnchanged }: OwnedKind<V>,
   name: string,

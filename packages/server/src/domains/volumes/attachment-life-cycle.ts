@@ -1,7 +1,4 @@
-/**
- * Attach and detach of a volume group, for VMs and for external clients: the request claims the attachment, a task
- * connects or disconnects the consumer. Source: behaviour volumes-storage.md 1.1.
- */
+/** The request claims the attachment; a task connects or disconnects the consumer. Source: behaviour volumes-storage.md 1.1. */
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import type { TaskStarted } from '../../core/handlers.ts'
 import {

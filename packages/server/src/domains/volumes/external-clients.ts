@@ -10,10 +10,7 @@ type ClientKind = typeof IscsiClient | typeof NvmfClient
 
 const everyClient = 1_000_000
 
-/**
- * Inserts a new client, pending until its attach succeeds. If the identity is in use, returns the published or pending
- * client for which `isSame` holds.
- */
+/** Pending until its attach succeeds. If the identity is in use: the published or pending client for which `isSame` holds. */
 export async function claimClient<K extends ClientKind>(
   store: Transaction,
   kind: K,

@@ -38,7 +38,7 @@ export const referenceFaults = (categories: readonly CategoryReference[]): ApiEr
       : [invalid(`categories[${index}]/entityType`, `expected CATEGORY, found ${entityType}`)],
   )
 
-/** Associating a category twice, or removing an absent one, changes nothing. */
+/** Repeated associations, and removals of absent ones, change nothing. */
 export async function associateCategories(
   ctx: WriteContext,
   group: Group,

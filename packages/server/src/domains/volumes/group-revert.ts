@@ -1,7 +1,4 @@
-/**
- * revertVolumeGroup. Every step can be undone: the state before it is kept as a recovery point of its own.
- * Source: behaviour volumes-storage.md 1.2 (Revert).
- */
+/** Undo keeps the former state as a recovery point of its own. Source: behaviour volumes-storage.md 1.2 (Revert). */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { VolumeGroupRecoveryPoint } from '@hyperplane/contract/volumes/recovery-point'
 import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'

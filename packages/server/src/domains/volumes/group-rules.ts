@@ -74,7 +74,7 @@ interface TargetNaming {
   readonly targetName: string
 }
 
-/** The requested target name, or the prefix (default: the group's name) followed by the id. */
+/** Requested, or the prefix (default: the group's name) followed by the id. */
 export function namingAfter(
   extId: string,
   body: GroupBody,

@@ -190,7 +190,6 @@ async function defaultContainer(store: Reader, { cluster }: Place): Promise<Orig
   return container
 }
 
-/** Includes disks in creation. */
 async function indexesInUse(store: Reader, groupExtId: string): Promise<Set<number>> {
   const rows = await store.referrers('VolumeGroup', groupExtId, 2 * maximumDisks, { from: VolumeDisk.kind })
   const disks = await Promise.all(rows.map(({ extId }) => store.pending(VolumeDisk, extId)))

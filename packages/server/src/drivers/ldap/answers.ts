@@ -1,6 +1,6 @@
 /**
- * Validates messages before the library parses them: the library trusts inner lengths, so a malicious directory
- * could make it loop for ever or end the process. Source: RFC 4511 4.1.1 ff., RFC 2696 (paging), X.690 (lengths).
+ * Validates messages before the library parses them: it trusts inner lengths, so a malicious directory could make it loop for ever or end
+ * the process. Source: RFC 4511 4.1.1 ff., RFC 2696 (paging), X.690 (lengths).
  */
 /** Per connection; a hundred entries with twenty attributes are far below. */
 export const maximumAnswerBytes = 4 * 1024 * 1024
@@ -51,7 +51,6 @@ export class Answers {
 /** A tag, and a length of up to four octets. */
 const longestHeader = 6
 
-/** Includes the header; undefined when more bytes are needed. */
 function messageLength(bytes: Buffer): number | undefined {
   if (bytes.length < 2) return undefined
   if (bytes[0] !== sequence) throw new BadAnswer('it does not speak LDAP')
@@ -73,9 +72,7 @@ const set = 0x31
 
 interface Shape {
   readonly tag: number
-  /** In this order. */
   readonly parts?: readonly Shape[]
-  /** Any number of these. */
   readonly items?: Shape
   readonly optional?: true
   readonly maximumLength?: number

@@ -98,8 +98,6 @@ export function createLdapDirectory(guard: AddressGuard): Directory {
   }
 }
 
-// --- Distinguished names of the directory tree
-
 const userAttributes = ['displayName', 'cn', 'mail', 'memberOf', 'userAccountControl', 'userPrincipalName']
 const accountDisabled = 2
 const distinguishedNames = new Set(['dn', 'distinguishedname', 'entrydn'])
@@ -115,8 +113,6 @@ const memberValueAttributes = ({ layout }: DirectoryServer): readonly string[] =
     ? []
     : [layout.groupMemberAttributeValue]
 
-// --- Questions
-
 type Filters = ReturnType<typeof filtersOf>
 
 function filtersOf({
@@ -131,7 +127,7 @@ function filtersOf({
   const all = (filters: readonly Filter[]): Filter => new AndFilter({ filters: [...filters] })
   const any = (filters: readonly Filter[]): Filter => new OrFilter({ filters: [...filters] })
   const isGroup = (server: DirectoryServer): Filter => is('objectClass', groupClassOf(server))
-  // In an Active Directory a computer is a user too.
+  // Active Directory lists computers as users too.
   const isUser = ({ layout }: DirectoryServer): Filter =>
     layout === undefined
       ? all([is('objectClass', 'user'), new NotFilter({ filter: is('objectClass', 'computer') })])
@@ -196,8 +192,6 @@ async function groupsWith(
   }
   return found
 }
-
-// --- Answers
 
 /** Attribute names are case-insensitive; binary values are returned in base64. */
 function valuesOf(entry: Entry, attribute: string): string[] {

@@ -1,4 +1,4 @@
-/** Faulty and malicious peers. For well-behaved ones see test/integration/registering.test.ts. */
+/** Faulty and malicious peers; test/integration/registering.test.ts has well-behaved ones. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'

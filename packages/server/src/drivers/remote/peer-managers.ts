@@ -1,6 +1,6 @@
 /**
- * Another Hyperplane. The registering side uses the given credentials once, so that each side gets an account with a
- * key at the other one. Source: behaviour platform.md 4, 6; decision registering-another-hyperplane.
+ * Another Hyperplane: the given credentials are used once, to create accounts with keys at both sides.
+ * Source: behaviour platform.md 4, 6; decision registering-another-hyperplane.
  */
 import { createHash } from 'node:crypto'
 import { isIP, isIPv4 } from 'node:net'
@@ -66,7 +66,7 @@ class Peers {
     })
   }
 
-  /** Waits for the end. Repeated calls with one `callKey` register once. */
+  /** Waits for the peer's task. Repeated calls with one `callKey` register once. */
   async haveRegistered(client: Client, place: RemotePlace, account: Credentials, callKey: string): Promise<void> {
     const remoteCluster = { address: wireAddress(await this.ownHost(place)), credentials: { authentication: account } }
     const body = {
@@ -97,7 +97,6 @@ class Peers {
   }
 }
 
-/** Clock in milliseconds since 1970. */
 async function contact(options: PeerOptions, address: string): ReturnType<RemoteManagers['reach']> {
   const { socket, certificate } = await open({ ...options, guard: options.registrationGuard }, address, undefined)
   try {
@@ -187,7 +186,6 @@ export function createPeerManagers(options: PeerOptions): RemoteManagers {
 
 type Path = { readonly extId: string }
 
-/** @returns the id of the task */
 async function onOwn(
   client: Client,
   place: RemotePlace,
@@ -219,7 +217,7 @@ async function reasonsAgainst(client: Client, remoteExtId: string, ownExtId: str
   return total === 0 ? [] : ['it still holds a registration of this manager: unregister this manager there first']
 }
 
-/** Deletes the key of an earlier attempt first, whose text was lost. */
+/** Deletes the key of an earlier attempt first: its text is lost. */
 async function newKey(client: Client, ownExtId: string): Promise<string> {
   const filter = `username eq '${accountName(ownExtId)}'`
   const [account] = (await client.iam.listUsers({ filter })).data
@@ -235,7 +233,7 @@ async function newKey(client: Client, ownExtId: string): Promise<string> {
   return (created.data.keyDetails as { apiKey: string }).apiKey
 }
 
-/** Only registrations that this manager requested count, not those of the peer's operators. */
+/** Only registrations requested by this manager count, not those of the peer's operators. */
 async function isRegistering(client: Client, ownHost: string): Promise<boolean> {
   const asked = `operationDescription eq '${registeringInReturn(ownHost)}'`
   const filter = `operation eq 'RegisterPC' and ${asked} and status in ('QUEUED','RUNNING')`
@@ -247,7 +245,6 @@ interface TaskSeen {
   readonly errorMessages?: readonly unknown[]
 }
 
-/** Tolerates a peer that is unreachable for a moment. */
 async function patiently(real: PeerOptions['real'], look: () => Promise<TaskSeen>): Promise<TaskSeen> {
   const startedAt = real.now()
   let answeredAt = startedAt

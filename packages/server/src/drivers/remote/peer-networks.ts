@@ -12,7 +12,7 @@ import { requireId } from './self-description.ts'
 type Reads = { readonly [S in RemoteSort]: (client: Client, address: string) => Promise<RemoteNetworkEntities[S][]> }
 
 const pageSize = 100
-/** A manager has fewer networks; one that never ends its list must not fill the memory. */
+/** More than any manager has; an endless list must not fill the memory. */
 const mostPages = 100
 const longestName = 128
 const validation = { unknown: 'ignore', version: 'v4.3', sparse: false, defaults: false } as const
@@ -37,7 +37,6 @@ const named = ({ extId, name }: { readonly extId?: unknown; readonly name?: unkn
   return { extId: requireId(extId, address), name }
 }
 
-/** Undefined for a malformed address. */
 function addressText(given: WireAddress): string | undefined {
   const address = readAddress(given)
   return typeof address === 'string' ? undefined : formatAddress(address)

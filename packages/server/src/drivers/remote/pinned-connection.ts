@@ -10,7 +10,7 @@ import { RemoteFault } from '../remote-managers.ts'
 
 /** Limit for a whole connection: a peer that sends a byte now and then must not block a task or other probes. */
 const patienceMillis = 10_000
-/** Far more than a manager sends. */
+/** Far above the answers of managers. */
 const largestAnswerBytes = 4 * 1024 * 1024
 
 export interface Line {
@@ -67,7 +67,6 @@ export async function open(line: Line, host: string, pinned: string | undefined)
   throw new RemoteFault('certificate', `${host} shows another certificate than the trusted one`)
 }
 
-/** SHA-256, in hex. */
 export const fingerprintOf = ({ fingerprint256 }: X509Certificate): string =>
   fingerprint256.replaceAll(':', '').toLowerCase()
 

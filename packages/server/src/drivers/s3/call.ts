@@ -16,9 +16,8 @@ const maximumPages = 1000
 const retryMilliseconds = [500, 1000, 2000]
 
 export interface CallOptions {
-  /** Ends the call with its reason. */
   readonly stopping?: AbortSignal | undefined
-  /** Also retries a connection that breaks off, for calls of which many make one long transfer. */
+  /** Also retries broken connections, for calls that together make one long transfer. */
   readonly survivesBreaks?: boolean
 }
 

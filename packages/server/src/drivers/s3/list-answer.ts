@@ -1,6 +1,6 @@
 /**
- * Rejects badly nested XML: for each unclosed element the library would scan the rest, in the thread that serves
- * requests, so a malicious service could slow down other requests. Source: decision s3-client.
+ * Rejects badly nested XML: the library scans the rest for each unclosed element, so a malicious service could block the thread that serves
+ * requests. Source: decision s3-client.
  */
 
 /** A list has three: result, objects, and their fields and owners. */

@@ -10,13 +10,12 @@ import type { BucketPlace } from '../object-store.ts'
 export interface TransportOptions {
   readonly guard: AddressGuard
   readonly real: Pick<Clock, 'setTimer'>
-  /** Ends a call with its reason. */
   readonly stopping?: AbortSignal | undefined
 }
 
 /** Limit without any transferred byte. */
 const silentMilliseconds = 10_000
-/** Over a whole call; a slower place counts as silent. */
+/** Average over a whole call; a slower place counts as silent. */
 const leastBytesPerSecond = 64 * 1024
 /** Larger than any object of a backup and any page of a list. */
 const maximumAnswerBytes = 16 * 1024 * 1024

@@ -5,11 +5,9 @@ import { createHash, createPrivateKey, generateKeyPairSync, sign, webcrypto, X50
 export interface AuthorityFact {
   readonly certificate: string
   readonly key: string
-  /** Serial numbers in hex. */
   readonly revoked: readonly string[]
-  /** Validity of a list or an OCSP answer. */
   readonly validSeconds: number
-  /** `wrongSigner`: a foreign key signs publications. `tryLater`: the only answer of OCSP. */
+  /** `wrongSigner`: a foreign key signs publications. `tryLater`: the only OCSP answer. */
   readonly fault?: 'expired' | 'wrongSigner' | 'tryLater'
   /** How far its clock is ahead of the world's. */
   readonly skewSeconds?: number

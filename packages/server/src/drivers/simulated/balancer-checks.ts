@@ -7,7 +7,7 @@ import { guestReach } from './hypervisor/guest-reach.ts'
 import { fabricFacts } from './network-fabric.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** Compares the guests with the last findings and stores what changed. To be called after each change of a fact. */
+/** Compares the guests with the last findings and stores changes. Call it after each change of a fact. */
 export function targetChecks(world: SimulatedWorld, isInstant: boolean): () => Promise<void> {
   const { balancers, health } = balancerFacts(world)
   const reachableSince = reaching(world, isInstant)
@@ -24,7 +24,6 @@ export function targetChecks(world: SimulatedWorld, isInstant: boolean): () => P
   }
 }
 
-/** @returns when the target can be reached; undefined: it cannot */
 function reaching(
   world: SimulatedWorld,
   isInstant: boolean,

@@ -1,4 +1,4 @@
-/** Health of the targets of a balancer over time. All times are milliseconds since 1970. Source: networking.md 1.14. */
+/** Health of the targets of a balancer over time. Source: networking.md 1.14. */
 import { defined } from '../../core/defined.ts'
 import type { BalancerProgram, BalancerTarget, HealthCheck } from '../load-balancing.ts'
 
@@ -11,13 +11,13 @@ export interface Period {
 interface TargetHistory extends BalancerTarget {
   readonly since: number
   readonly until?: number
-  /** Since when its guest can be reached, as last observed: in the future while the guest boots. Absent: it cannot. */
+  /** First time at which its guest can be reached, as last observed: in the future while the guest boots. Absent: it cannot. */
   readonly reachable?: number
   /** The last time at which it stopped answering, or its addition. */
   readonly silentSince: number
   /** When it answers again after `silentSince`. */
   readonly answersFrom?: number
-  /** When the present checks began: they judge what was observed before, but change no period before this time. */
+  /** When the present checks began: they judge earlier observations, but change no period before this time. */
   readonly judgedFrom?: number
   /** Oldest first, as far as they were known at the last observation. */
   readonly healthy: readonly Period[]
@@ -60,10 +60,7 @@ function closed(periods: readonly Period[], to: number): readonly Period[] {
   return last.from < to ? [...periods.slice(0, -1), { from: last.from, to }] : periods.slice(0, -1)
 }
 
-/**
- * The record after an observation at `now`; the same object if nothing changed.
- * @param reachableSince for each target of the program: see `TargetHistory.reachable`
- */
+/** The same object if nothing changed. @param reachableSince for each target of the program: see `TargetHistory.reachable` */
 export function observed(
   before: BalancerHealth,
   program: Pick<BalancerProgram, 'targets'> & { readonly check?: HealthCheck },

@@ -59,7 +59,7 @@ export async function readBalancer(
   return found
 }
 
-/** Share of the NICs of the VPC that reach the virtual IP at each time, over its ports: policies decide as in a trace. */
+/** Share of the VPC's NICs that reach the virtual IP at each time, over its ports: policies decide as in a trace. */
 async function passingShares(
   flows: Pick<Flows, 'connectedShares'>,
   balancer: BalancerFact | undefined,
@@ -77,7 +77,7 @@ async function passingShares(
   return times.map((_, index) => ofRanges.reduce((total, shares) => total + shares[index]!, 0) / ofRanges.length)
 }
 
-/** By NIC: the periods of every target on it, of all balancers, because they share its traffic. */
+/** By NIC: the periods of its targets in all balancers, because they share its traffic. */
 function healthyOfNics(world: SimulatedWorld): ReadonlyMap<string, readonly (readonly Period[])[]> {
   const found = new Map<string, (readonly Period[])[]>()
   for (const { targets, check } of balancerFacts(world).health.all().values())
@@ -105,7 +105,7 @@ function trafficOf(
   share: number,
   { key, time }: { readonly key: number; readonly time: number },
 ): TrafficReading {
-  // A target that no packet reaches, because a policy denies all of them, answers none.
+  // A target that no packet reaches, because policies deny all of them, answers none.
   const isReached = reading !== undefined && reading.receivedBytes > 0
   if (!isReached || share === 0 || connectedNics === 0) return { bytes: 0, packets: 0, requests: 0 }
   const within = ([least, most]: readonly [number, number], draw: number): number =>

@@ -5,7 +5,7 @@ import type { SimulatedWorld } from './world.ts'
 
 export type BalancerFact = BalancerProgram & { readonly check?: HealthCheck }
 
-/** By session id. `health` is what the checks have found. */
+/** By session id. `health` has the findings of the checks. */
 export const balancerFacts = (world: SimulatedWorld) => ({
   balancers: world.collection<BalancerFact>('fabric.balancer'),
   health: world.collection<BalancerHealth>('fabric.balancer-health'),

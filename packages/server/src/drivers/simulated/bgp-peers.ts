@@ -8,12 +8,10 @@ import { serviceOf } from './gateways.ts'
 import { advertisedOf, surroundingsOf } from './router-surroundings.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** `since`: when the session began to be established; world's time in milliseconds. */
+/** `since`: when the session began to be established. */
 type BgpPeerFact = Omit<BgpPeer, 'password'> & { readonly since: number; readonly passwordDigest?: string }
 
-/** By session id. */
 interface BgpFault {
-  /** World's time in milliseconds. */
   readonly silentSince?: number
   /** CIDR texts of further routes. */
   readonly originates?: readonly string[]
@@ -60,7 +58,7 @@ export function createBgpPeers(world: SimulatedWorld): BgpCalls {
   }
 }
 
-/** An established session ends when this text changes. */
+/** A change of this text ends an established session. */
 const connectionOf = ({ local, remote, passwordDigest }: BgpPeerFact): string =>
   JSON.stringify([
     local.address,

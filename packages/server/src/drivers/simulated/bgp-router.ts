@@ -23,7 +23,6 @@ interface Offers {
   readonly foreign: string
 }
 
-/** @param block second octet of all its prefixes */
 const ipv4OffersIn = (block: number): Offers => ({
   fallback: '0.0.0.0/0',
   count: [4, 16],
@@ -50,7 +49,7 @@ export function offeredRoutes(peer: Pick<BgpPeer, 'local' | 'remote'>): readonly
   return drawnRoutes(`bgp router ${address} ${autonomousSystemNumber}`, peer, offers)
 }
 
-/** @param autonomousSystemNumber of the site: inside it, AS paths do not hold the number */
+/** @param autonomousSystemNumber of the site: AS paths inside it do not hold the number */
 export function interiorRoutes(router: InteriorRouter, autonomousSystemNumber: number): readonly OfferedRoute[] {
   const { protocol, address } = router
   const called = `${protocol} ${address} ${autonomousSystemNumber}`

@@ -1,4 +1,3 @@
-/** Facts of simulated block storage. Times are milliseconds since 1970. */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BlockDisk, Initiator, Target } from '../block-storage.ts'
 import { answering } from './hardware-faults.ts'
@@ -6,7 +5,7 @@ import type { SimulatedWorld } from './world.ts'
 
 export interface BlockDiskFact extends BlockDisk {
   readonly isPublished: boolean
-  /** Bytes written until `since`; later growth is a function of time. */
+  /** Until `since`; later growth is a function of time. */
   readonly writtenBytes: number
   readonly since: number
   /** Earlier values of the three, oldest first. */
@@ -14,7 +13,6 @@ export interface BlockDiskFact extends BlockDisk {
   /** Absent: it has always been there. */
   readonly createdAt?: number
   readonly sharedBytes: number
-  /** Reserves its whole size. */
   readonly isThick?: boolean
 }
 
@@ -26,19 +24,17 @@ export interface TargetFact extends Omit<Target, 'chapSecret'> {
       string,
       Omit<Initiator, 'chapSecret'> & {
         readonly chapDigest?: string
-        /** Time of the permission, or of the last change of a secret. Absent: it has always been there. */
+        /** When the permission, or the last change of a secret, was made. Absent: it has always been there. */
         readonly loginFrom?: number
       }
     >
   >
-  /** SCSI index by VM id. */
   readonly plugs: Readonly<Record<string, number>>
-  /** By VM id; milliseconds since 1970. */
+  /** By VM id. */
   readonly plugTimes?: Readonly<Record<string, number>>
-  /** No client reads or writes its disks. */
+  /** Clients cannot read or write its disks. */
   readonly suspendedSince?: number
   readonly resumedAt?: number
-  /** Progress of the last revert. */
   readonly hydration?: { readonly from: number; readonly totalBytes: number; readonly failedAt?: number }
 }
 

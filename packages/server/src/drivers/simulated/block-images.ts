@@ -144,7 +144,6 @@ export async function failHydration(world: SimulatedWorld, volumeGroupExtId: str
   return true
 }
 
-/** The copying goes on with what is left. */
 export async function resumeHydration(world: SimulatedWorld, volumeGroupExtId: string): Promise<boolean> {
   const target = targetFacts(world).get(volumeGroupExtId)
   const now = world.clock.now()

@@ -1,4 +1,4 @@
-/** I/O of volume disks as a pure function of the world's seed, their users and the time. Source: behaviour volumes-storage.md 3 (Demand). */
+/** I/O of volume disks as a pure function of the world's seed, their users and the time. Source: volumes-storage.md 3 (Demand). */
 import type { BlockDiskRef, ServedReading, Telemetry } from '../telemetry.ts'
 import { beginningOf, type ObservedUse, useHistory } from './block-use.ts'
 import { diskReading } from './disk-load.ts'
@@ -61,7 +61,7 @@ export function createBlockReadings(
 
 interface ServingHost {
   readonly extId: string
-  /** Milliseconds since 1970, when it joined the cluster. */
+  /** When it joined the cluster. */
   readonly since: number
   readonly down?: DowntimeFact | undefined
   readonly maintenance?: History<true> | undefined

@@ -1,26 +1,22 @@
-/**
- * Initiators outside the cluster log in to the targets whose access lists name them; a session is a function of the
- * facts and the time. Source: behaviour volumes-storage.md 1.5, 3.
- */
+/** External initiators log in to targets that list them; sessions follow from facts and time. Source: volumes-storage.md 1.5, 3. */
 import type { ClientSession } from '../block-storage.ts'
 import type { TargetFact } from './block-facts.ts'
 import { keyOf, noise } from './noise.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** By client id. Absent: the client is there and has the secrets that the control plane has. */
+/** By client id. Absent: the client is there, with the secrets that the control plane has. */
 export interface InitiatorFact {
   /** Its host is off, or cut off from the cluster. */
   readonly isAway?: true
-  /** Another secret than the one it had, from then on until the access list gets this one, or the target a new one. */
+  /** Differs from the control plane's until the access list gets this secret, or the target a new one. */
   readonly otherSecret?: { readonly digest?: string; readonly since: number }
-  /** Time of the last change; milliseconds since 1970. */
+  /** Time of the last change. */
   readonly since: number
 }
 
 /** By cluster id: the address at which targets are served. */
 interface PortalFact {
   readonly isDown?: true
-  /** Milliseconds since 1970. */
   readonly since: number
 }
 
@@ -36,7 +32,7 @@ export const sessionCollections = ['blockStorage.initiators', 'blockStorage.port
 export const targetScope = (volumeGroupExtId: string): string => `target/${volumeGroupExtId}`
 export const clientScope = (clientExtId: string): string => `client/${clientExtId}`
 
-/** Sessions that are open, and logins whose time will come; in the order of the access list. */
+/** Open sessions and future logins, in the order of the access list. */
 export function sessionsOf(world: SimulatedWorld, target: TargetFact): readonly ClientSession[] {
   const portal = portalFacts(world).get(target.clusterExtId)
   if (target.suspendedSince !== undefined || portal?.isDown === true) return []
@@ -55,7 +51,7 @@ function hasRightSecret(initiator: InitiatorFact | undefined, target: TargetFact
   return (entry.loginFrom ?? 0) > other.since
 }
 
-/** Each initiator looks for targets every 30 s, at seconds of its own. */
+/** Each initiator looks for targets every 30 s, at its own seconds. */
 function nextPoll(world: SimulatedWorld, clientExtId: string, time: number): number {
   const phase = Math.floor(noise(keyOf(`${world.seed}/initiator/${clientExtId}`), 0, 0) * pollMillis)
   return time <= 0 ? 0 : phase + Math.ceil((time - phase) / pollMillis) * pollMillis

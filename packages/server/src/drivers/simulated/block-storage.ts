@@ -1,7 +1,4 @@
-/**
- * Simulated block storage. Clusters that do not answer or refuse calls come from `hardware.faults`.
- * Source: behaviour volumes-storage.md 3; clustermgmt.md 3 (how guests fill disks).
- */
+/** Simulated block storage; `hardware.faults` apply. Source: behaviour volumes-storage.md 3; clustermgmt.md 3 (how guests fill disks). */
 import { defined } from '../../core/defined.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { BlockImages } from '../block-images.ts'
@@ -82,7 +79,7 @@ function createDisks(world: SimulatedWorld): Omit<BlockStorage, keyof BlockImage
   }
 }
 
-/** Kept by container until a disk changes, because statistics ask for each container in turn. */
+/** Cached by container until a disk changes, because statistics ask for each container in turn. */
 function thickDisksOf(world: SimulatedWorld): BlockStorage['thickDisksIn'] {
   let byContainer: ReadonlyMap<string, ReadonlyMap<string, number>> | undefined
   world.watch(['blockStorage.disks'], () => (byContainer = undefined))

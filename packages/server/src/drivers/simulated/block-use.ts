@@ -1,4 +1,4 @@
-/** Keeps which VMs and clients used a volume group at which time. Source: behaviour volumes-storage.md 3 (Demand). */
+/** Records which VMs and clients used a volume group at which time. Source: behaviour volumes-storage.md 3 (Demand). */
 import { defined } from '../../core/defined.ts'
 import { type BlockDiskFact, blockDiskFacts, imageFacts, type TargetFact, targetFacts } from './block-facts.ts'
 import { sessionCollections, sessionsOf } from './block-sessions.ts'
@@ -26,11 +26,11 @@ export const useHistory = (world: SimulatedWorld) => ({
 
 export const useCollections = [...sessionCollections, 'domains', 'hardware.maintenance'] as const
 
-/** Earlier periods are dropped after 500, or 90 days: what was written in them is settled in time. */
+/** Earlier periods are dropped after 500, or 90 days: `settled` has counted their bytes by then. */
 const manyPeriods = 400
 const settledAfterMillis = 80 * 24 * 3600 * 1000
 
-/** @returns records what has changed since its last call */
+/** @returns a function that records changes since its last call */
 export function createUseObserver(world: SimulatedWorld): () => Promise<void> {
   const { uses, maintenance } = useHistory(world)
   const seen = new Map<string, readonly unknown[]>()
@@ -68,7 +68,6 @@ const domainsOf = (world: SimulatedWorld, { plugs }: TargetFact): readonly unkno
 export const beginningOf = ({ vms, clients }: ObservedUse): number =>
   Math.min(...vms.map(({ from }) => from), ...clients.map(({ from }) => from))
 
-/** Undefined: idle. */
 function useOf(world: SimulatedWorld, target: TargetFact): ObservedUse | undefined {
   const { plugs, plugTimes = {}, accessList, isBackupTarget, isSpread, name } = target
   const domains = domainFacts(world)
@@ -99,7 +98,7 @@ async function settleOld(world: SimulatedWorld, groups: ReadonlySet<string>, now
   await blockDiskFacts(world).putAll(new Map(disks.map(([extId, disk]) => [extId, settled(world, disk)])))
 }
 
-/** The same disk, whose growth is counted from now on. */
+/** Counts the growth until now, so that later growth starts here. */
 export function settled(world: SimulatedWorld, disk: BlockDiskFact): BlockDiskFact {
   const now = world.clock.now()
   const { since, sizeBytes, writtenBytes, fills = [] } = disk
@@ -118,7 +117,7 @@ export function hasSource(world: SimulatedWorld, { source }: BlockDiskFact): boo
 const keptFills = 100
 const day = 24 * 3600 * 1000
 
-/** @param time milliseconds since 1970 @returns bytes in the disk then; before its first known time, those of that time */
+/** @returns bytes in the disk at `time`; before its first known time, those of that time */
 export function writtenAt(world: SimulatedWorld, disk: BlockDiskFact, time: number): number {
   const { since, sizeBytes, writtenBytes, fills = [] } = disk
   const pieces = [...fills, { since, sizeBytes, writtenBytes }]
@@ -139,7 +138,7 @@ function busyMillis(history: History<ObservedUse> | undefined, from: number, unt
   return busy
 }
 
-/** Backups add 2 % of the size a day until 95 %; everything else nears 65 % with a time constant of 20 days. */
+/** Backups add 2 % of the size a day up to 95 %; everything else nears 65 % with a time constant of 20 days. */
 function grown(
   { sizeBytes, writtenBytes }: Pick<BlockDiskFact, 'sizeBytes' | 'writtenBytes'>,
   busy: number,

@@ -9,7 +9,7 @@ import { nicsOfHost } from './host-nics.ts'
 import { domainFacts } from './hypervisor/facts.ts'
 import { type SimulatedWorld, viewsByHost } from './world.ts'
 
-/** Milliseconds since 1970: when the bridge got its uplinks. */
+/** `since`: when the bridge got its uplinks. */
 export type BridgeFact = BridgeProgram & { readonly since: number }
 
 /** By `<host>/<name>`. */
@@ -84,7 +84,6 @@ function lacpOf(world: SimulatedWorld, { since, ...bridge }: BridgeFact, active:
   return active.length > 0 && world.clock.now() >= since + seconds * 1000 ? 'NEGOTIATED' : 'CONFIGURED'
 }
 
-/** NICs of the host in virtual switches. */
 export const uplinksOf = (world: SimulatedWorld, hostExtId: string): readonly string[] =>
   bridgesOfHost(world, hostExtId).flatMap(({ virtualSwitchExtId, uplinks }) =>
     virtualSwitchExtId === undefined ? [] : uplinks,
@@ -97,7 +96,6 @@ export const managementUplinksOf = (world: SimulatedWorld, hostExtId: string): r
 /** Without another program it carries the traffic of VPCs, too. */
 export const managementBridge = 'br0'
 
-/** Locally administered. */
 const internalMac = (key: string): string =>
   ['02', ...(hash('sha1', `bridge ${key}`).slice(0, 10).match(/../g) as string[])].join(':')
 

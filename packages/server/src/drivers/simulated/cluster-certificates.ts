@@ -1,6 +1,6 @@
 /**
- * Certificates of simulated clusters: `hardware.certificates` by cluster. No connection needs their keys, so none is
- * kept. A cluster makes its first certificate when it is first read: RSA keys would delay the start of a world.
+ * Certificates of simulated clusters: `hardware.certificates` by cluster. Keys are not kept: no connection needs them. A cluster makes its
+ * certificate at the first read, because RSA keys would delay the start of a world.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import { makeSelfSignedServer } from '../../core/x509.ts'
@@ -12,7 +12,7 @@ import type { SimulatedWorld } from './world.ts'
 export interface CertificateFact {
   readonly shown?: string
   readonly staged?: string
-  /** The last switch, with the certificate that it replaced. */
+  /** The last switch, and the certificate that it replaced. */
   readonly switched?: { readonly key: string; readonly before?: string }
 }
 

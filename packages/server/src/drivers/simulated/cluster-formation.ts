@@ -48,7 +48,7 @@ export function createClusterFormation(world: SimulatedWorld): ClusterFormation 
       for (const facts of [stops, remoteSides(world), remoteInventories(world)]) await facts.remove(clusterExtId)
       for (const name of ['extern.clusters', 'extern.vcenters', 'hardware.certificates'])
         await world.collection(name).remove(clusterExtId)
-      // Last: a repeated call finds what is left.
+      // Last, so that a repeated call finds the rest.
       await clusters.remove(clusterExtId)
     },
 

@@ -1,7 +1,4 @@
-/**
- * Simulated content of images. Facts: `content.files` by `<image>/<cluster>`; those of URLs in `content/urls.ts`.
- * Source: behaviour vmm.md 3.6.
- */
+/** Simulated content of images: `content.files` by `<image>/<cluster>`; that of URLs is in `content/urls.ts`. Source: vmm.md 3.6. */
 import { defined } from '../../core/defined.ts'
 import { drawsFrom } from '../../core/ids/draws.ts'
 import type { ContentOrigin, ContentSource, Digests, ImageFile, ObjectOrigin } from '../content-source.ts'
@@ -14,11 +11,11 @@ import type { Collection, SimulatedWorld } from './world.ts'
 export interface FileFact {
   readonly content: Content
   readonly url?: string
-  /** Present: the bytes are in a file, and `content` only has their number. */
+  /** Present: the bytes are in a file, and `content` has their number only. */
   readonly own?: Required<Digests>
-  /** What the cluster knows about an image that was made without this manager. */
+  /** For an image that was made without this manager. */
   readonly record?: { readonly name: string; readonly type: 'DISK_IMAGE' | 'ISO_IMAGE' }
-  /** The image with this record belongs to this manager. */
+  /** This manager has adopted the image of the record. */
   readonly isAdopted?: true
 }
 
@@ -31,7 +28,6 @@ export const fileKey = ({ imageExtId, clusterExtId }: ImageFile): string => `${i
 
 export interface ContentSettings {
   readonly durations: 'instant' | 'natural'
-  /** The folder of the world's files. */
   readonly folder: string
   readonly contentStore?: ContentStore | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * Simulated directories at host names `*.simulated`. Facts: `directory.settings`, `directory.hosts`, `directory.users` by
- * `<host>/<name>`, `directory.groups` by `<host>/<distinguished name>`, in lower case. Source: behaviour iam.md 11.
+ * Simulated directories at `*.simulated`, in lower case: `directory.settings`, `directory.hosts`, `directory.users` by `<host>/<name>`,
+ * `directory.groups` by `<host>/<distinguished name>`. Source: behaviour iam.md 11.
  */
 
 import { verifyPassword } from '../../core/access/passwords.ts'
@@ -21,7 +21,6 @@ import {
 import { digestOf } from './place-doors.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
-/** Stored under the key `world`. */
 export interface DirectorySettings {
   /** Default for users without their own password. */
   readonly passwordHash: string

@@ -3,13 +3,12 @@ import type { DiskReading, MeasuredDisk } from '../telemetry.ts'
 import { type Profile, slowSeconds } from './guest-load.ts'
 import { keyOf, noise, smooth } from './noise.ts'
 
-/** Independent of those of other measurements. */
+/** Independent of other measurements. */
 const draws = { host: 11, disk: 16 }
 
 interface Circumstances {
   /** Seconds since 1970. */
   readonly second: number
-  /** 0 to 1. */
   readonly load: number
   /** Share of the profile's operations that go to this disk. */
   readonly part: number

@@ -3,7 +3,6 @@ import { type Drive, type Filling, shareAt } from '../drives.ts'
 import type { DriveState } from '../telemetry.ts'
 import { type Period, rememberedTimes, type SlowPeriod, slowdownIn, wasDown, withDowntime } from './past-times.ts'
 
-/** Each list has the oldest first. */
 export interface DriveHistory {
   readonly fillings?: readonly Filling[]
   /** Outside the pool, or without work. Absent: a drive of the pool has always worked, any other one never. */
@@ -20,14 +19,14 @@ export function workNoted<F extends DriveHistory>(fact: F, works: boolean, now: 
   return next === outages ? fact : { ...fact, outages: next }
 }
 
-/** Replaces one that begins at the same time and has not ended. */
+/** Replaces an open one that begins at the same time. */
 export function withFilling<F extends DriveHistory>(fact: F, filling: Filling): F {
   const { since } = filling
   const before = (fact.fillings ?? []).filter((other) => other.since < since || other.until <= since)
   return { ...fact, fillings: [...before, filling].slice(-rememberedTimes) }
 }
 
-/** The drive keeps the data that it has. An evacuation that moved nothing leaves no trace. */
+/** The drive keeps its data. An evacuation that moved nothing leaves no trace. */
 export function staying<F extends DriveHistory>(fact: F, now: number): F {
   const share = shareAt(fact, now)
   const fillings = fillingsBefore(fact, now)
@@ -37,7 +36,7 @@ export function staying<F extends DriveHistory>(fact: F, now: number): F {
   return withFilling(fact, { from: share, to: share, since: now, until: now })
 }
 
-/** Out of the pool. A drive that was in the pool for no time has no history of it. */
+/** A drive that was in the pool for no time has no history of it. */
 export function unpooled<F extends DriveHistory>(fact: F, now: number): F {
   const last = fact.fillings?.at(-1)
   const isNew = last?.since === now && !empties(last)
@@ -59,10 +58,7 @@ const empties = ({ from, to }: Filling): boolean => to < from
 export const isForgotten = ({ outages = [] }: DriveHistory, now: number): boolean =>
   (outages.at(-1)?.from ?? 0) < now - rememberedMillis
 
-/**
- * Over the 30 s before `time`, so that a change at that time does not count. Undefined: the drive did not work.
- * @param slowdownOfHost factor
- */
+/** Over the 30 s before `time`: a change at `time` does not count. Undefined: the drive did not work. @param slowdownOfHost factor */
 export function stateAt(
   extId: string,
   fact: DriveHistory & Pick<Drive, 'sizeBytes' | 'tier'> & { readonly isInPool?: boolean },

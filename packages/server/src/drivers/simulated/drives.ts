@@ -14,7 +14,6 @@ import { type DriveHistory, isForgotten, staying, unpooled, withFilling, workNot
 import type { RequireAnswer } from './hardware-faults.ts'
 import { type SimulatedWorld, viewsByHost } from './world.ts'
 
-/** Times in milliseconds since 1970. */
 export interface DriveFact extends DriveHistory {
   readonly hostExtId: string
   readonly slot: number
@@ -27,7 +26,7 @@ export interface DriveFact extends DriveHistory {
   readonly isBootDrive?: true
   readonly isInPool?: true
   readonly partition?: PartitionType
-  /** With the share that the drive had when it began. */
+  /** `share`: that of the drive when the evacuation began. */
   readonly evacuation?: Evacuation & { readonly share: number }
   readonly fault?: { readonly kind: DriveFault; readonly since: number }
   readonly slowdown?: number
@@ -76,7 +75,7 @@ export const newDrive = (extId: string, hostExtId: string, slot: number, drive: 
   tier: drive.tier,
 })
 
-/** The drives of a new node, in its slots and in no pool; the first has the boot partition. */
+/** In the slots of a new node, outside pools; the first has the boot partition. */
 export const drivesFor = (
   hostExtId: string,
   drives: readonly NewDrive[],
@@ -89,7 +88,6 @@ export const drivesFor = (
     }),
   )
 
-/** Ordered by slot. */
 export const drivesIn = viewsByHost('hardware.drives', (facts: ReadonlyMap<string, DriveFact>) =>
   [...facts].map(([extId, fact]) => driveOf(extId, fact)).sort((a, b) => a.slot - b.slot),
 )
@@ -183,7 +181,7 @@ function createEvacuations(
   }
 }
 
-/** Gives each drive of the host whose data moves its part of the bandwidth, from now on; `changed` is written with them. */
+/** Each drive of the host whose data moves gets its part of the bandwidth, from now on; `changed` is written with them. */
 async function shareBandwidth(
   world: SimulatedWorld,
   hostExtId: string,
@@ -240,14 +238,14 @@ export async function removeDrives(world: SimulatedWorld, drives: ReadonlyMap<st
   await emptiedSlots(world).putAll(
     new Map([...drives.values()].map(({ hostExtId, slot, sizeBytes }) => [`${hostExtId}/${slot}`, { sizeBytes }])),
   )
-  // A crash leaves the drives in both collections, until the call is repeated.
+  // After a crash the drives are in both collections, until the call is repeated.
   await formerDrives(world).putAll(
     new Map(former.map(([extId, fact]) => [extId, isForgotten(fact, now) ? undefined : fact])),
   )
   await driveFacts(world).putAll(new Map([...drives.keys()].map((extId) => [extId, undefined])))
 }
 
-/** Drives that are in a slot stay there, empty. */
+/** Drives stay in their slots, empty. */
 async function unpool(world: SimulatedWorld, drives: ReadonlyMap<string, DriveFact>): Promise<void> {
   const now = world.clock.now()
   const [pulled, kept] = [new Map<string, DriveFact>(), new Map<string, DriveFact>()]

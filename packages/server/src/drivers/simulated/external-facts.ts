@@ -8,13 +8,11 @@ const rememberedRuns = 200
 
 export interface OutsideVmFact {
   readonly vm: OutsideVm
-  /** Through which it is registered. */
   readonly datastoreName?: string
   /** The hypervisor's own tools are installed; they run a while after each boot. */
   readonly hasOwnTools: boolean
-  /** Oldest first. */
   readonly past: readonly Run[]
-  /** Milliseconds since 1970; absent: it does not run. */
+  /** Absent: the VM does not run. */
   readonly now?: { readonly from: number; readonly startedAt: number }
   readonly lastCall?: string
   /** Tools of this control plane that are set up in the guest. */
@@ -37,7 +35,7 @@ export type SnapshotFact = Pick<OutsideVmFact, 'hasOwnTools' | 'tools' | 'toolsI
 
 export interface ToolsInGuest {
   readonly isOn: boolean
-  /** They run in boots that started at this time or later; milliseconds since 1970. */
+  /** They run in boots that started at this time or later. */
   readonly from: number
   readonly setUpBy: string
   /** The tools that the last setup replaced. */

@@ -1,6 +1,6 @@
 /**
- * Simulated external management. Facts: `extern.vms`, `extern.faults` by cluster, `extern.clusters`; a direct change
- * of them simulates a change by others. Source: behaviour vmm.md 1.7, 3.1.
+ * Simulated external management: `extern.vms`, `extern.faults` by cluster, `extern.clusters`; direct changes of these facts simulate
+ * changes by others. Source: behaviour vmm.md 1.7, 3.1.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ExternalHypervisor, PowerChange } from '../external-hypervisor.ts'

@@ -122,7 +122,7 @@ function reverted(
   return { ...rest, ...snapshot, vm, ...pruned({ ...history, layers, renewedNicExtIds }, vm, now) }
 }
 
-/** NICs whose MAC address another VM has by now get new ones. */
+/** A NIC whose MAC address another VM has by now gets a new one. */
 function nicsWithFreeAddresses({ extId, nics }: OutsideVm, vms: Collection<OutsideVmFact>) {
   const others = [...vms.all().values()].filter(({ vm }) => vm.extId !== extId)
   const taken = new Set(others.flatMap(({ vm }) => (vm.nics ?? []).map(({ backingInfo }) => backingInfo?.macAddress)))
@@ -146,7 +146,7 @@ function freeAddress(macAddress: string, taken: ReadonlySet<string | undefined>)
   }
 }
 
-/** Without layers that are not `kept`: the only layer over one takes its bytes; below several layers it stays. */
+/** Without layers that are not `kept`: a single layer over one takes its bytes; below several layers it stays. */
 function collapsed(
   layers: ReadonlyMap<string, DiskFact>,
   kept: ReadonlySet<string>,
@@ -159,7 +159,7 @@ function collapsed(
     if (upper !== undefined) left.set(upper[0], merged(upper[1], fact, now))
     return left.delete(extId)
   }
-  // A removed layer may have been one of several over the one below it.
+  // A removed layer may have been one of several over the next one.
   while ([...left].some(([extId, fact]) => collapse(extId, fact)));
   return left
 }

@@ -32,10 +32,7 @@ export function createExporting(world: SimulatedWorld): FlowExporting {
 
 const tcp = 6
 
-/**
- * By host: what its guests sent, and what they got from outside, in the time before `to`, the largest flows first. Hosts that
- * are down export nothing.
- */
+/** By host: flows of its guests, and from outside to them, in the time before `to`, the largest first. Hosts that are down have none. */
 export async function recordsOf(
   flows: Flows,
   hostExtIds: ReadonlySet<string>,
@@ -76,7 +73,7 @@ function recordOf({ source, destination, decision, bytesPerPacket }: Flow, rate:
   }
 }
 
-/** A record ends the flow of its time; one that was dropped since is another one. */
+/** A record ends its flow; one that was dropped since is a different flow. */
 function add(records: Map<string, FlowRecord>, record: FlowRecord): void {
   const { source, destination, sourcePort, destinationPort, isDropped } = record
   const key = `${source} ${destination} ${sourcePort} ${destinationPort} ${isDropped}`

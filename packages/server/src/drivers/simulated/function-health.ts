@@ -1,22 +1,20 @@
-/** Which pair of a network function is active over time. Times are milliseconds since 1970. Source: networking.md 1.15. */
+/** The active pair of a network function over time. Source: networking.md 1.15. */
 import type { FunctionPair } from '../network-functions.ts'
 import type { Period } from './balancer-health.ts'
 
 export interface Active {
   readonly nicExtId: string
-  /** Up to this time the choice is known. */
+  /** The choice is known up to this time. */
   readonly at: number
 }
 
-/** The periods of health of each pair, by its ingress NIC. */
 type HealthOf = (nicExtId: string) => readonly Period[]
 
 const isWithin = (time: number, { from, to = Number.POSITIVE_INFINITY }: Period): boolean => from <= time && time < to
 
 /**
- * Traffic goes to the first enabled pair; it leaves an active pair that fails as soon as another one is healthy, and never
- * returns by itself.
- * @param before the choice that was known last @param now not before it
+ * Initially the first enabled pair; when the active pair fails, traffic moves to a healthy one, and never returns by itself.
+ * @param before the last known choice @param now not before it
  */
 export function activeAt(
   pairs: readonly FunctionPair[],
@@ -36,7 +34,6 @@ export function activeAt(
   return { nicExtId: active, at: now }
 }
 
-/** The times at which the health of a pair changed, and `now`. */
 function turnsBetween(periods: readonly Period[], since: number, now: number): readonly number[] {
   const times = periods.flatMap(({ from, to }) => [from, ...(to === undefined ? [] : [to])])
   return [...new Set([...times.filter((time) => time > since && time <= now), now])].sort((a, b) => a - b)

@@ -7,7 +7,7 @@ import { guestReach } from './hypervisor/guest-reach.ts'
 import { functionFacts, periodsOf, unobserved } from './network-functions.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** Compares the guests with the last findings and stores what changed. To be called after each change of a fact. */
+/** Compares the guests with the last findings and stores changes. Call it after each change of a fact. */
 export function functionProbes(world: SimulatedWorld, isInstant: boolean): () => Promise<void> {
   const { functions, health } = functionFacts(world)
   const domains = domainFacts(world)

@@ -18,7 +18,7 @@ type ServiceFact =
 
 type GatewayFact = Omit<GatewayProgram, 'service'> & { readonly service: ServiceFact }
 
-/** By gateway id: the start of the appliance (milliseconds since 1970) from which its agent answered at once. */
+/** By gateway id: the start of the appliance after which its agent answered at once. */
 interface AgentFact {
   readonly startedAt: number
 }
@@ -76,7 +76,7 @@ function factOf({ service, ...program }: GatewayProgram): GatewayFact {
   }
 }
 
-/** `startedAt`: milliseconds since 1970; absent: it is off. */
+/** `startedAt` is absent while it is off. */
 function applianceOf(
   world: SimulatedWorld,
   vmExtId: string,
@@ -90,7 +90,7 @@ function agentAnswersAt(world: SimulatedWorld, gatewayExtId: string, vmExtId: st
   return startedAt + 1000 * drawnFrom(`${world.seed}/appliance ${vmExtId} ${startedAt}`, bootSeconds)
 }
 
-/** When the gateway works, or will after its boot: milliseconds since 1970; undefined while its appliance does not run. */
+/** The end of its boot, in the future while it boots; undefined while its appliance does not run. */
 export function upFromOf(world: SimulatedWorld, gatewayExtId: string): number | undefined {
   const program = gatewayFacts(world).gateways.get(gatewayExtId)
   if (program === undefined) return undefined
@@ -98,7 +98,7 @@ export function upFromOf(world: SimulatedWorld, gatewayExtId: string): number | 
   return isDown || startedAt === undefined ? undefined : agentAnswersAt(world, gatewayExtId, program.vmExtId, startedAt)
 }
 
-/** `upSince`: milliseconds since 1970; `reason`: why the gateway is not up. */
+/** `reason`: why the gateway is not up. */
 export function serviceOf(
   world: SimulatedWorld,
   gatewayExtId: string,

@@ -74,7 +74,6 @@ const namedProfiles: readonly (readonly [RegExp, keyof typeof profiles])[] = [
   [/desktop|vdi|windows/i, 'desktop'],
 ]
 
-/** Independent of those of other measurements. */
 const draws = { slow: 2, fast: 3, network: 6 }
 
 const hour = 3600
@@ -93,7 +92,6 @@ export function profileName(name: string, key: number): keyof typeof profiles {
   return all[Math.floor(noise(key, 0, 0) * all.length)]!
 }
 
-/** 0 to 1. */
 export const loadAt = (key: number, second: number): number =>
   curveOfDay(second) *
   (0.6 + 0.4 * smooth(key, draws.slow, second, slowSeconds)) *
@@ -112,7 +110,7 @@ export function networkAt(
 
 const lastCurve = { second: -1, value: 0 }
 
-/** 0.15 at 04:00, 1 at 14:00, UTC; less at weekends. Many guests ask for the same time in turn. */
+/** 0.15 at 04:00, 1 at 14:00, UTC; less at weekends. Cached, because many guests ask for the same time. */
 function curveOfDay(second: number): number {
   if (lastCurve.second !== second) {
     lastCurve.value = newCurveOfDay(second)

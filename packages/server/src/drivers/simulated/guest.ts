@@ -6,7 +6,6 @@ export type GuestOs = 'linux' | 'windows' | 'installer'
 
 export interface Boot {
   readonly seed: string
-  /** Milliseconds since 1970. */
   readonly startedAt: number
   /** Undefined: nothing to boot. */
   readonly os: GuestOs | undefined
@@ -14,7 +13,6 @@ export interface Boot {
   readonly isInstant: boolean
 }
 
-/** Minimum and maximum per phase. */
 const seconds: Readonly<Record<Exclude<BootPhase, 'running'>, (boot: Boot) => readonly [number, number]>> = {
   firmware: () => [1, 3],
   loader: () => [1, 3],

@@ -3,17 +3,15 @@ import { DriverError } from '../../core/tasks/define-task.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export interface HardwareFault {
-  /** A BMC answers all the same. */
+  /** The BMC answers all the same. */
   readonly isDown?: boolean
-  /** Milliseconds since 1970. */
   readonly since?: number
   /** A power loss also stops the guests of the host. */
   readonly hasLostPower?: boolean
   /** All uplinks of the management network are lost. */
   readonly isCutOff?: boolean
-  /** Names of NICs without a link. */
   readonly lostUplinks?: readonly string[]
-  /** By name of a NIC whose link comes and goes; `since` in milliseconds since 1970. */
+  /** By name of a NIC whose link comes and goes. */
   readonly flaps?: Readonly<Record<string, { readonly since: number; readonly periodSeconds: number }>>
   readonly isAgentSilent?: boolean
   readonly isBmcSilent?: boolean
@@ -27,7 +25,7 @@ export const hardwareFaults = (world: SimulatedWorld) => world.collection<Hardwa
 
 export const isDown = (world: SimulatedWorld, id: string): boolean => hardwareFaults(world).get(id)?.isDown === true
 
-/** @throws DriverError when the cluster or host `id`, if there is one, cannot do `call` now */
+/** @throws DriverError when the cluster or host `id`, if given, cannot do `call` now */
 export type RequireAnswer = (id: string | undefined, call: string) => void
 
 export function answering(world: SimulatedWorld): RequireAnswer {

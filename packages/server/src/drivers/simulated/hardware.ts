@@ -1,7 +1,7 @@
 /**
- * Simulated clusters and hosts; a direct change of a fact simulates drift. By host: `hardware.bmcs` (real credentials),
- * `hardware.boots`, `hardware.controllerVms`, `hardware.downtimes`, `hardware.maintenance`, `hardware.slowness`. By cluster or host: `hardware.faults`. Others by id,
- * `hardware.datastores` by `<host>/<name>`. Source: behaviour clustermgmt.md 3.
+ * Simulated clusters and hosts; direct changes of facts simulate drift. `hardware.bmcs` (real credentials), `hardware.boots`,
+ * `hardware.controllerVms`, `hardware.downtimes`, `hardware.maintenance`, `hardware.slowness` by host; `hardware.faults` by cluster or
+ * host; `hardware.datastores` by `<host>/<name>`; others by id. Source: behaviour clustermgmt.md 3.
  */
 import type { ClusterFormation } from '../cluster-formation.ts'
 import {
@@ -25,13 +25,13 @@ import type { SimulatedWorld } from './world.ts'
 
 export interface ClusterFact {
   readonly settings: ClusterSettings
-  /** Applied calls, newest last, with the values that they replaced. */
+  /** Applied calls, newest last, with the replaced values. */
   readonly calls?: readonly { readonly key: string; readonly before: Readonly<Record<string, unknown>> }[]
 }
 
 export interface ContainerFact extends ContainerSpec {
   readonly calls?: readonly { readonly key: string; readonly before: ContainerSpec | null }[]
-  /** Sizes of foreign files in bytes. */
+  /** Sizes of foreign files. */
   readonly files?: readonly number[]
 }
 
@@ -41,14 +41,12 @@ export interface BmcFact {
   readonly passwordDigest: string
 }
 
-/** By device id. */
 export const deviceFacts = (world: SimulatedWorld) => world.collection<HostDevice>('hardware.devices')
 
-/** By host. */
 export const maintenanceFacts = (world: SimulatedWorld) =>
   world.collection<{ readonly since: number }>('hardware.maintenance')
 
-/** Per cluster, to undo and to recognise repeated calls; one profile makes fewer on one cluster. */
+/** Per cluster, for undo and repeated calls; one profile makes fewer calls on a cluster. */
 const rememberedCalls = 16
 
 export const bmcDigest = (hostExtId: string, password: string): string => secretDigest(`bmc/${hostExtId}`, password)

@@ -2,10 +2,7 @@ import { DriverError } from '../../core/tasks/define-task.ts'
 import { hardwareFaults } from './hardware-faults.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/**
- * @param whenDown `later`: a host that is down gets the configuration when it is back
- * @throws DriverError, retryable, when the network agent of a host does not answer
- */
+/** `later`: a host that is down gets it when it is back. @throws DriverError, retryable, when the agent of a host does not answer */
 export function requireAgents(world: SimulatedWorld, hostExtIds: readonly string[], whenDown: 'fails' | 'later'): void {
   const faults = hardwareFaults(world)
   const silent = hostExtIds.find((extId) => {

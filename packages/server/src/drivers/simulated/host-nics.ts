@@ -1,6 +1,6 @@
 /**
- * Physical NICs of simulated hosts. A host without a fact has `usualNics` and hears no switch. Links are broken by
- * `hardware.faults`. Source: behaviour clustermgmt.md 1.5; networking.md 1.19, 3.1, 3.4, 4.
+ * Physical NICs of simulated hosts; without a fact a host has `defaultNics` and hears no switch. `hardware.faults` break links.
+ * Source: behaviour clustermgmt.md 1.5; networking.md 1.19, 3.1, 3.4, 4.
  */
 import { hash } from 'node:crypto'
 import { derivedId } from '../../core/ids/named-id.ts'
@@ -15,11 +15,10 @@ import type { SimulatedWorld } from './world.ts'
 
 /** By host. */
 interface HostNicsFact {
-  /** eth0, eth1, ... */
   readonly models: readonly NicModelId[]
-  /** The rack has two switches, with the even and the odd NICs; absent: no switch announces itself. */
+  /** Even and odd NICs go to different switches of the rack; absent: no switch announces itself. */
   readonly rack?: { readonly extId: string; readonly slot: number }
-  /** By name of the NIC: the profile of its virtual functions. */
+  /** By NIC name: the profile of its virtual functions. */
   readonly profiles?: Readonly<Record<string, string>>
 }
 
@@ -85,7 +84,7 @@ interface KeptNics {
   readonly nics: readonly HostNicView[]
 }
 
-/** By host: NICs as while their links are up. Facts are replaced, never changed. */
+/** By host: NICs as with all links up. Facts are replaced, never changed. */
 const kept = createLru<KeptNics>(4096)
 
 export function nicsOfHost(world: SimulatedWorld, hostExtId: string): readonly HostNicView[] {
@@ -122,7 +121,7 @@ function isLinkUp(world: SimulatedWorld, { hostExtId, name }: NicOfHost): boolea
   return flap === undefined || !isDropped(flap, world.clock.now())
 }
 
-/** The link is gone in the second half of each period. */
+/** The link is down in the second half of each period. */
 const isDropped = ({ since, periodSeconds }: { since: number; periodSeconds: number }, now: number): boolean =>
   (Math.max(0, now - since) / 1000) % periodSeconds >= periodSeconds / 2
 

@@ -7,12 +7,10 @@ import type { SimulatedWorld } from './world.ts'
 
 export type FunctionFact = FunctionProgram & { readonly check?: HealthCheck }
 
-/** Findings of the probes, and the pair that was active at the last one. */
 interface FunctionHealth extends BalancerHealth {
   readonly active?: Active
 }
 
-/** By id of the network function. */
 export const functionFacts = (world: SimulatedWorld) => ({
   functions: world.collection<FunctionFact>('fabric.network-function'),
   health: world.collection<FunctionHealth>('fabric.network-function-health'),
@@ -34,7 +32,7 @@ export function createNetworkFunctions(world: SimulatedWorld): NetworkFunctions 
       const before = functions.get(program.extId)
       const observed = health.get(program.extId) ?? unobserved
       const now = world.clock.now()
-      // The present pairs decide until now, the new ones from now on.
+      // Until now the previous pairs decide, from now on the new ones.
       const active = before && activeAt(before.pairs, periodsOf(observed, now), observed.active, now)
       if (active !== undefined) await health.put(program.extId, { ...observed, active })
       await functions.put(program.extId, { ...program, ...(before?.check && { check: before.check }) })

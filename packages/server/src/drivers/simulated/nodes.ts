@@ -13,18 +13,17 @@ import { accountFacts } from './system-accounts.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export interface NodeFact extends NodeView {
-  /** Devices of a node that is in no cluster; those of hosts are in `hardware.devices`. */
+  /** While the node is in no cluster; those of hosts are in `hardware.devices`. */
   readonly devices?: readonly HostDevice[]
-  /** Milliseconds since 1970; absent: since the world began. */
+  /** Absent: since the world began. */
   readonly memberSince?: number
-  /** The calls of `holder` are not settled yet; absent: nothing can be taken back. */
+  /** The calls of `holder` can still be undone; absent: nothing can. */
   readonly pending?: { readonly holder: string; readonly before: NodeView }
 }
 
-/** By the id of the node, which is also that of its host. */
 export const nodeFacts = (world: SimulatedWorld) => world.collection<NodeFact>('hardware.nodes')
 
-/** From then on the host counts in statistics of its cluster; never before `admitNodes`. */
+/** When the host began to count in statistics of its cluster; never before `admitNodes`. */
 export function memberSince(world: SimulatedWorld, hostExtId: string): number {
   const node = nodeFacts(world).get(hostExtId)
   return node?.pending === undefined ? (node?.memberSince ?? 0) : Number.POSITIVE_INFINITY
@@ -35,7 +34,7 @@ const answerSeconds = [1, 8] as const
 
 export function createNodes(world: SimulatedWorld): Nodes {
   const nodes = nodeFacts(world)
-  /** @throws DriverError when the node does not answer, or belongs to a cluster although it should not */
+  /** @throws DriverError when the node does not answer, or is in a cluster although it should not be */
   const answering = (nodeUuid: string, call: keyof Nodes): NodeFact => {
     const node = nodes.get(nodeUuid)
     if (node === undefined) throw DriverError.final(`${call}: there is no node ${nodeUuid}`)
@@ -96,7 +95,7 @@ export function createNodes(world: SimulatedWorld): Nodes {
       if (fact?.clusterExtId === undefined) return
       const { clusterExtId, pending: _, memberSince: __, ...node } = fact
       const owned = [...deviceFacts(world).all().values()].filter(({ hostExtId }) => hostExtId === nodeUuid)
-      // Devices are in both collections after a crash here, and the repeated call finds the rest of them.
+      // After a crash here devices are in both collections; the repeated call finds the rest.
       const devices = new Map([...(node.devices ?? []), ...owned].map((device) => [device.extId, device]))
       if (owned.length > 0) await nodes.put(nodeUuid, { ...node, clusterExtId, devices: [...devices.values()] })
       for (const { extId } of owned) await deviceFacts(world).remove(extId)
@@ -110,7 +109,6 @@ export function createNodes(world: SimulatedWorld): Nodes {
   }
 }
 
-/** Silent nodes are not found. */
 function createDiscovery(
   world: SimulatedWorld,
 ): Pick<Nodes, 'imageOf' | 'memberSince' | 'nodeOf' | 'unconfiguredNodes'> {

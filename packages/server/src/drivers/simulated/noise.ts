@@ -13,7 +13,6 @@ export function keyOf(text: string): number {
   return key
 }
 
-/** In [0, 1); a pure function. */
 export function noise(key: number, draw: number, step: number): number {
   let hash = key ^ Math.imul(draw, 0x9e3779b1) ^ Math.imul(step | 0, 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 16), 0x7feb352d)

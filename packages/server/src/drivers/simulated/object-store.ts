@@ -113,7 +113,7 @@ function damaged(content: Uint8Array, fault: PlaceFault | undefined): Uint8Array
   return flipped
 }
 
-/** Writes a temporary file and renames it: as in an object store, no reader sees half an object. */
+/** Writes a temporary file and renames it, so that no reader sees half an object. */
 async function writeAtomically(file: string, content: Uint8Array, seconds: number): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   const handle = await open(`${file}.uploading`, 'w', 0o600)
@@ -134,7 +134,7 @@ async function writeAtomically(file: string, content: Uint8Array, seconds: numbe
 
 const isFolderName = /^\w[\w.-]*$/
 
-/** Defence in depth against a path out of the folder; keys are made by this program. */
+/** Defence in depth against paths out of the folder; this program makes the keys. */
 function fileOf(folder: string, key: string): string {
   if (!/^[\w.-]+(?:\/[\w.-]+)*$/.test(key) || key.split('/').includes('..'))
     throw new Error(`no key of an object: ${key}`)

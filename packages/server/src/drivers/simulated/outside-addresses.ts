@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Vlan } from '../network-fabric.ts'
 
-/** Address from the DHCP server of an unmanaged VLAN, which is outside the deployment; always the same for a MAC. */
+/** From the DHCP server of an unmanaged VLAN, outside the deployment; always the same for a MAC. */
 export function outsideAddressOf({ virtualSwitchExtId, tag }: Vlan, macAddress: string): string {
   const [network] = digest(`outside ${virtualSwitchExtId} ${tag}`)
   const [third = 0, fourth = 0] = digest(`guest ${macAddress.toLowerCase()}`)

@@ -15,16 +15,14 @@ import { contentBytes } from './hypervisor/layers.ts'
 import type { Collection, SimulatedWorld } from './world.ts'
 
 interface OvaFact {
-  /** Of the copies; milliseconds since 1970. */
   readonly at: number
   readonly url?: string
-  /** The OVA was read from the object with this key, and its bytes are in a file. */
+  /** Read from the object with this key; the bytes are in a file. */
   readonly objectKey?: string
   readonly texts?: readonly TextFile[]
   readonly disks: readonly OvaDisk[]
   /** Content that is no archive. */
   readonly noise?: Content
-  /** Of the whole file, once it is written. */
   readonly sizeBytes?: number
   readonly own?: Digests
 }
@@ -33,7 +31,7 @@ export interface OvaDisk extends FrozenDisk {
   readonly format: DiskFormat
   readonly content: Content
   readonly os?: DiskFact['os']
-  /** What the disk held at the freeze. */
+  /** Content at the freeze. */
   readonly heldBytes?: number
 }
 

@@ -3,7 +3,6 @@ import type { OverlayProgram, OverlayTransport } from '../overlay-transport.ts'
 import { requireAgents } from './host-agents.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** By id of the cluster. */
 export const overlayFacts = (world: SimulatedWorld) => world.collection<OverlayProgram>('fabric.overlay-transport')
 
 /** @param requireUp throws DriverError when no controller answers */

@@ -1,7 +1,6 @@
 /** Times in which hosts and drives were down or slow, for statistics of the past. Source: behaviour clustermgmt.md 1.17. */
 import type { Collection, SimulatedWorld } from './world.ts'
 
-/** Milliseconds since 1970; without `to` it lasts. */
 export interface Period {
   readonly from: number
   readonly to?: number
@@ -11,19 +10,15 @@ export interface SlowPeriod extends Period {
   readonly factor: number
 }
 
-/** Oldest first. */
 export interface DowntimeFact {
   readonly times: readonly Period[]
 }
 
-/** Oldest first. */
 interface SlownessFact {
   readonly times: readonly SlowPeriod[]
 }
 
-/** By host. */
 export const downtimeFacts = (world: SimulatedWorld) => world.collection<DowntimeFact>('hardware.downtimes')
-/** By host. */
 export const slownessFacts = (world: SimulatedWorld) => world.collection<SlownessFact>('hardware.slowness')
 
 export const rememberedTimes = 200
@@ -42,7 +37,7 @@ export function withSlowness(times: readonly SlowPeriod[], factor: number, now: 
   return (factor === 1 ? before : [...before, { from: now, factor }]).slice(-rememberedTimes)
 }
 
-/** The same times where this is noted already; what was up for no time was not up. */
+/** The same array if nothing changes; uptime without length is dropped. */
 export function withDowntime(times: readonly Period[], isDown: boolean, now: number): readonly Period[] {
   const last = times.at(-1)
   if (isDown === (last !== undefined && last.to === undefined)) return times
@@ -51,7 +46,6 @@ export function withDowntime(times: readonly Period[], isDown: boolean, now: num
   return next.slice(-rememberedTimes)
 }
 
-/** A period without length goes. */
 const ended = <P extends Period>(times: readonly P[], now: number): readonly P[] =>
   times.flatMap((time): P | [] => {
     if (time.to !== undefined) return time
@@ -62,7 +56,6 @@ const ended = <P extends Period>(times: readonly P[], now: number): readonly P[]
 export const noteSlowness = (world: SimulatedWorld, hostExtId: string, factor: number): Promise<void> =>
   noted(slownessFacts(world), hostExtId, (times) => withSlowness(times, factor, world.clock.now()))
 
-/** Does nothing where this is noted already. */
 export const noteDowntime = (world: SimulatedWorld, hostExtId: string, isDown: boolean): Promise<void> =>
   noted(downtimeFacts(world), hostExtId, (times) => withDowntime(times, isDown, world.clock.now()))
 

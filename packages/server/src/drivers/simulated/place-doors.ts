@@ -4,7 +4,6 @@ import { type BucketPlace, ObjectStoreError, type Place } from '../object-store.
 import { isDown } from './hardware-faults.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** By name. */
 export interface S3Service {
   /** Host names and addresses under which it answers; `s3.*.amazonaws.com` covers every region. */
   readonly addresses: readonly string[]
@@ -13,10 +12,7 @@ export interface S3Service {
   readonly fault?: 'unreachable'
 }
 
-/**
- * `bitFlip`, `tornUpload`: uploads succeed, but objects are stored changed or truncated. `losesComplete`: the object
- * `COMPLETE` is never found. `slow`: 1 KiB a second.
- */
+/** `bitFlip`, `tornUpload`: stores changed or truncated objects. `losesComplete`: `COMPLETE` is never found. `slow`: 1 KiB/s. */
 export type PlaceFault =
   | 'accessDenied'
   | 'bitFlip'
@@ -34,7 +30,6 @@ interface Faulty {
   readonly capacityBytes?: number
 }
 
-/** By name. */
 export interface Bucket extends Faulty {
   readonly service: string
   /** Access key id -> SHA-256 of the secret, in hex. */

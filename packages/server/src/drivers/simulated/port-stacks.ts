@@ -4,7 +4,7 @@ import type { PortProgram, PortStacks } from '../port-stacks.ts'
 import { requireAgents } from './host-agents.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** Ports that are not on the stack of their subnet, by id of the NIC. */
+/** By NIC id: ports that are not on the stack of their subnet. */
 export const portFacts = (world: SimulatedWorld) => world.collection<PortProgram>('fabric.port')
 
 export function createPortStacks(world: SimulatedWorld): PortStacks {

@@ -1,6 +1,6 @@
 /**
- * Simulated clusters and managers: `remotes.sides`, `remotes.faults`, `remotes.inventories` (clusters without a
- * manager). A cluster that is down does not answer here either. Source: behaviour platform.md 12, 13.
+ * Simulated clusters and managers: `remotes.sides`, `remotes.faults`, `remotes.inventories` (clusters without a manager). Clusters that are
+ * down do not answer here either. Source: behaviour platform.md 12, 13.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -27,7 +27,7 @@ export interface RemoteFact {
   readonly certificate: string
   readonly clockSkewSeconds?: number
   readonly manager?: RemoteManagerConfig
-  /** Ids of the managers that it is registered with. */
+  /** Ids of the managers with which it is registered. */
   readonly trusts: readonly string[]
 }
 

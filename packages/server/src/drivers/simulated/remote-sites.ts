@@ -1,8 +1,7 @@
-/** The networks of simulated managers. Nothing changes them but the seed. Source: behaviour networking.md 1.13, 4. */
+/** The networks of simulated managers; only the seed sets them. Source: behaviour networking.md 1.13, 4. */
 import type { RemoteNetworkEntities } from '../remote-networks.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** A guest at the other site. */
 interface RemoteGuest {
   readonly macAddress: string
   readonly subnetExtId: string
@@ -13,5 +12,4 @@ export interface RemoteSite {
   readonly guests: readonly RemoteGuest[]
 }
 
-/** By manager id. */
 export const remoteSites = (world: SimulatedWorld) => world.collection<RemoteSite>('remotes.networks')

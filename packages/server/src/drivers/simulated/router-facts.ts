@@ -3,13 +3,12 @@ import type { SimulatedWorld } from './world.ts'
 
 export interface RouterFact {
   readonly program: RouterProgram
-  /** In order of attachment. */
   readonly ports: readonly RouterPort[]
   /** Addresses of source translation (NAT). */
   readonly translated: readonly string[]
 }
 
-/** `since`: world's time in milliseconds. */
+/** `since` is world time. */
 type RouteFact = RouteProgram & { readonly since: number }
 
 export const routerFacts = (world: SimulatedWorld) => world.collection<RouterFact>('fabric.router')

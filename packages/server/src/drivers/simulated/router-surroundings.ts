@@ -1,4 +1,4 @@
-/** What a VPC's router is connected to, from the facts of the fabric. Source: behaviour networking.md 1.5, 1.10. */
+/** Connections of a VPC's router, from the facts of the fabric. Source: behaviour networking.md 1.5, 1.10. */
 import { formatPrefix, type Prefix, parseHost, parsePrefix } from '../../core/ip-address.ts'
 import type { BgpPeer, DhcpService, ExchangedRoute, SubnetProgram } from '../network-fabric.ts'
 import { hardwareFaults } from './hardware-faults.ts'
@@ -6,7 +6,6 @@ import { type RouterFact, routerFacts } from './router-facts.ts'
 import type { SimulatedWorld } from './world.ts'
 
 export interface Surroundings {
-  /** The overlay subnets of the VPC. */
   readonly prefixes: readonly { readonly subnetExtId: string; readonly prefix: Prefix }[]
   readonly externallyRoutable: readonly Prefix[]
   readonly ports: readonly PortView[]
@@ -16,9 +15,7 @@ export interface PortView {
   readonly subnetExtId: string
   readonly prefixes: readonly Prefix[]
   readonly addresses: readonly string[]
-  /** Whether sources are translated (NAT). */
   readonly isTranslated: boolean
-  /** Whether a host that is up carries it. */
   readonly isLive: boolean
 }
 

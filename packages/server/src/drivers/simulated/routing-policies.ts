@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { PolicyProgram } from '../virtual-routing.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** `countedSince`: when its counters were zero; world's time in milliseconds. */
+/** `countedSince`: when its counters were zero. */
 type PolicyFact = PolicyProgram & { readonly countedSince: number }
 
 export const policyFacts = (world: SimulatedWorld) => world.collection<PolicyFact>('fabric.policy')

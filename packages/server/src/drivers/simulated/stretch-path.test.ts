@@ -14,7 +14,6 @@ const delays = { establishMillis: 10_000, failoverMillis: 5_000 }
 const a = { extId: 'a', upFrom: 0 }
 const b = { extId: 'b', upFrom: 0 }
 const open = (...carriers: readonly Carrier[]): StretchSurroundings => ({ carriers, isRemoteReachable: true })
-/** Observes these surroundings, each at its time. */
 const after = (...seen: readonly (readonly [number, StretchSurroundings])[]): StretchPath =>
   seen.reduce<StretchPath | undefined>(
     (before, [now, surroundings]) => observedPath(before, surroundings, delays, now),

@@ -1,29 +1,27 @@
-/** When frames pass between the sites of a stretch. All times are milliseconds since 1970. Source: networking.md 1.12. */
+/** When frames pass between the sites of a stretch. Source: networking.md 1.12. */
 import { defined } from '../../core/defined.ts'
 import type { Period } from './balancer-health.ts'
 
-/** A gateway or VPN connection that can carry the frames. */
 export interface Carrier {
   readonly extId: string
   /** Since when it works; in the future while it boots or negotiates. */
   readonly upFrom: number
-  /** Known when its peer is silent, and not found dead yet. */
+  /** Known when its peer is silent, but not found dead yet. */
   readonly until?: number
 }
 
 export interface StretchPath {
   readonly carrier?: Carrier
-  /** When the carrier begins, or began, to carry frames. */
+  /** Beginning of the transport, possibly in the future. */
   readonly carriesFrom?: number
   /** The takeover ends at `carriesFrom`; FAILED: no gateway takes over. */
   readonly failover?: 'FAILED' | 'IN_PROGRESS'
-  /** When the remote site is, or was, first reached; absent: it does not answer. */
+  /** First reached then, possibly in the future; absent: the remote site does not answer. */
   readonly reachedFrom?: number
-  /** Oldest first, as far as they were known at the last observation; the last may be open, and begin in the future. */
+  /** Oldest first, as known at the last observation; the last may be open, and begin in the future. */
   readonly passing: readonly Period[]
 }
 
-/** As an observation found it. */
 export interface StretchSurroundings {
   /** In order of preference. */
   readonly carriers: readonly Carrier[]
@@ -31,9 +29,9 @@ export interface StretchSurroundings {
 }
 
 export interface StretchDelays {
-  /** Until a tunnel is up between two ends that work. */
+  /** Until a tunnel between two working ends is up. */
   readonly establishMillis: number
-  /** Until a standby that works carries the frames. */
+  /** Until a working standby carries the frames. */
   readonly failoverMillis: number
 }
 
@@ -67,7 +65,7 @@ export function observedPath(
   return defined({ carrier, carriesFrom, failover, reachedFrom, passing: followed(passing, from, carrier?.until, now) })
 }
 
-/** @param from of the period that the present carrier begins, or began @param until its end, if that is known */
+/** @param from beginning of the present carrier's period @param until its end, if known */
 function followed(
   passing: readonly Period[],
   from: number | undefined,

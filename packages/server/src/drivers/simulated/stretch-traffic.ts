@@ -31,7 +31,7 @@ export async function readStretch(
     const readings = await read({ ...vm, disks: [] }, times)
     const part = (stretchedShare * nics) / Math.max(1, vm.connectedNics)
     for (const [index, reading] of readings.entries()) {
-      // While a policy denies everything, what the guest sends does not cross the stretch.
+      // While a policy denies everything, the guest's packets do not cross the stretch.
       if (reading === undefined || reading.receivedBytes === 0) continue
       bytes[index]!.received += reading.receivedBytes * part
       bytes[index]!.transmitted += reading.transmittedBytes * part
@@ -53,7 +53,7 @@ export async function readStretch(
   })
 }
 
-/** Share of the NICs of the subnet that policies let talk with a guest of the other site, at each time. */
+/** At each time, the share of the subnet's NICs that policies let talk with a guest of the other site. */
 async function permittedShares(
   flows: Pick<Flows, 'connectedShares' | 'world'>,
   subnetExtId: string | undefined,

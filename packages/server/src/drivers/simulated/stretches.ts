@@ -17,16 +17,16 @@ import {
 import { conditionOf, expectedSpan, tunnelFacts } from './vpn-state.ts'
 import type { SimulatedWorld } from './world.ts'
 
-/** `bridgedAt`: milliseconds since 1970; absent: no frames of the subnet enter the tunnel. */
+/** Absent `bridgedAt`: no frames of the subnet enter the tunnel. */
 type StretchFact = StretchProgram & { readonly bridgedAt?: number }
 
-/** By stretch id. `paths` is what observations have found. */
+/** By stretch id. `paths` has the findings of observations. */
 export const stretchFacts = (world: SimulatedWorld) => ({
   stretches: world.collection<StretchFact>('fabric.stretch'),
   paths: world.collection<StretchPath>('fabric.stretch-path'),
 })
 
-/** Beside hosts, guests and remote sites: facts on which the paths depend. */
+/** Facts on which the paths depend, beside hosts, guests and remote sites. */
 export const stretchCollections = [
   'fabric.gateway',
   'fabric.gateway-agent',
@@ -116,14 +116,13 @@ function learnedBy(world: SimulatedWorld, { remote, tunnel }: StretchFact): Stre
     })
 }
 
-/** @param at milliseconds since 1970 */
 export function roundTripMillis(world: SimulatedWorld, { extId, remote }: StretchFact, at: number): number {
   const distance = drawnFrom(`${world.seed}/distance ${remote.siteExtId}`, distanceMillis)
   const more = 3 * noise(keyOf(`${world.seed}/round trip ${extId}`), 1, Math.floor(at / readingMillis))
   return Math.round(10 * (distance + more)) / 10
 }
 
-/** Compares gateways and sites with the last findings and stores what changed. To be called after each change of a fact. */
+/** Compares gateways and sites with the last findings and stores changes. Call it after each change of a fact. */
 export function stretchObservation(world: SimulatedWorld): () => Promise<void> {
   const { stretches, paths } = stretchFacts(world)
   return async () => {
@@ -140,7 +139,7 @@ export function stretchObservation(world: SimulatedWorld): () => Promise<void> {
   }
 }
 
-/** @param now milliseconds since 1970 @returns undefined for a stretch that is not bridged */
+/** @returns undefined for a stretch that is not bridged */
 export function pathAfter(
   world: SimulatedWorld,
   before: StretchPath | undefined,
@@ -172,7 +171,6 @@ function carriersOf(world: SimulatedWorld, program: StretchProgram): readonly Ca
   return [{ extId: tunnel.connectionExtId, upFrom, ...(Number.isFinite(until) && { until }) }]
 }
 
-/** Why the configured gateway, or the connection, is down. */
 function downReasonOf(world: SimulatedWorld, { tunnel }: StretchProgram): string | undefined {
   if (tunnel.type === 'VXLAN') return serviceOf(world, tunnel.gatewayExtId).reason
   const connection = tunnelFacts(world).tunnels.get(tunnel.connectionExtId)

@@ -10,11 +10,10 @@ export interface AccountFact {
   /** Absent: the account of a cluster. */
   readonly hostExtId?: string
   readonly digest?: string
-  /** The last change, with what it replaced. */
+  /** The last change, and what it replaced. */
   readonly changed?: { readonly key: string; readonly before?: string }
 }
 
-/** By account. */
 export const accountFacts = (world: SimulatedWorld) => world.collection<AccountFact>('hardware.accounts')
 
 interface HeldByBmc {
@@ -41,7 +40,7 @@ export function createSystemAccounts(world: SimulatedWorld, requireAnswer: Requi
   }
   const put = async ({ bmc, extId }: SystemAccountAccess, fact: AccountFact): Promise<void> => {
     const stored = bmc && bmcFacts.get(bmc.hostExtId)
-    // First: a repeated call finds the account unchanged and writes the same.
+    // First, so that a repeated call finds the account unchanged and writes the same.
     if (bmc !== undefined && stored !== undefined && fact.digest !== undefined)
       await bmcFacts.put(bmc.hostExtId, { ...stored, passwordDigest: fact.digest })
     await facts.put(extId, fact)
@@ -77,7 +76,6 @@ export function createSystemAccounts(world: SimulatedWorld, requireAnswer: Requi
       reach(account, 'takeBackPassword')
       const { before } = changed
       if (before !== undefined) await put(account, { ...kept, digest: before })
-      // A BMC keeps its password itself.
       if (before === undefined || account.bmc !== undefined) await facts.remove(account.extId)
     },
   }

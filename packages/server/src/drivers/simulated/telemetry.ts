@@ -150,7 +150,7 @@ function throttled(disks: readonly DiskReading[], limit: number | undefined): re
 const ppm = (share: number): number => Math.round(1e6 * share)
 const clamp = (value: number, least: number, most: number): number => Math.min(most, Math.max(least, value))
 
-/** @param times milliseconds since 1970, ascending */
+/** @param times ascending */
 function readDrives(
   world: SimulatedWorld,
   hostExtId: string,
@@ -180,7 +180,7 @@ function readDrives(
 const nextChange = (changes: readonly number[], time: number): number =>
   changes.reduce((next, change) => (change >= time && change < next ? change : next), Number.POSITIVE_INFINITY)
 
-/** With former ones, by slot. */
+/** Includes former drives; by slot. */
 function drivesOfHost(world: SimulatedWorld, hostExtId: string): readonly (readonly [string, DriveFact])[] {
   const present = drivesIn(world, hostExtId).map(({ extId }) => [extId, driveFacts(world).get(extId)] as const)
   const former = [...formerDrives(world).all()].filter(([, fact]) => fact.hostExtId === hostExtId)

@@ -86,13 +86,13 @@ function viewsOf(world: SimulatedWorld, mirrors: readonly MirrorProgram[]): (mir
   }
 }
 
-/** The host of the guest of a NIC, or why nothing passes the NIC. */
+/** The host of a NIC's guest, or why nothing passes the NIC. */
 interface Place {
   readonly at?: string
   readonly fault?: string
 }
 
-/** By NIC. Readers of a mirror may not see its VMs, so none is named. */
+/** Readers of a mirror may not see its VMs, so the reasons name none. */
 function placesOf(world: SimulatedWorld, nicExtIds: ReadonlySet<string>): ReadonlyMap<string, Place> {
   const places = new Map<string, Place>()
   for (const fact of domainFacts(world).all().values()) {
@@ -151,7 +151,7 @@ async function mirroredBy(
 const nicsOfSources = ({ sources }: ObservedMirror): readonly string[] =>
   sources.flatMap(({ carried, nicExtId }) => carried ?? nicExtId)
 
-/** A flow between two sources is copied once; a NIC of a host does not see flows between two VMs of this host. */
+/** A flow between two sources is copied once; a host NIC does not see flows between two VMs of its host. */
 function copied(flows: Flows, { sources }: ObservedMirror, time: number): readonly number[] {
   const seen = new Set<Flow>()
   let [bytes, packets] = [0, 0]
@@ -169,7 +169,7 @@ function copied(flows: Flows, { sources }: ObservedMirror, time: number): readon
   return [bytes, packets]
 }
 
-/** None for a NIC that is in no bridge, or a passive one. A bond balances by NIC of the guest. */
+/** Empty for a passive NIC, and one without a bridge. A bond balances by NIC of the guest. */
 function carriedNics(world: SimulatedWorld, { hostExtId, name }: NicOfHost): readonly string[] {
   const bridge = bridgesOfHost(world, hostExtId).find(({ uplinks }) => uplinks.includes(name))
   if (bridge === undefined) return []

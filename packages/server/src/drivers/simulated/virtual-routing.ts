@@ -1,6 +1,6 @@
 /**
- * A simulated network controller with its routers. While it is down, nothing can be programmed, but routers
- * keep working. Source: behaviour networking.md 1.20, 3.1, 3.4.
+ * A simulated network controller with its routers, which keep working while it is down, though nothing can be programmed.
+ * Source: behaviour networking.md 1.20, 3.1, 3.4.
  */
 import { DriverError } from '../../core/tasks/define-task.ts'
 import type { ControllerProgram, ControllerState, FloatingIpProgram, VirtualRouting } from '../virtual-routing.ts'
@@ -15,7 +15,6 @@ import type { Collection, SimulatedWorld } from './world.ts'
 /** `hostExtIds`: hosts with its agents. */
 type ControllerFact = ControllerProgram & { readonly hostExtIds: readonly string[] }
 
-/** By controller id. */
 interface ControllerFault {
   readonly state: 'DEGRADED' | 'DOWN'
 }

@@ -76,7 +76,7 @@ export const tunnelsOf = (world: SimulatedWorld, vpcExtId: string): readonly Tun
 
 interface SiteOffer {
   readonly prefix: Prefix
-  /** Before the site adds its own number. */
+  /** AS path without the site's own number. */
   readonly beyond: readonly number[]
 }
 
@@ -94,7 +94,7 @@ function siteOffers(speaker: SpeakerFact | undefined, own: readonly Prefix[]): r
   return [...listed, ...learned.map(({ prefix, autonomousSystemPath: beyond }) => ({ prefix, beyond }))]
 }
 
-/** Networks of the remote site: those of its configuration, and others that are the same for its address and AS number. Each once. */
+/** Networks of the remote site: configured ones, and others that depend on its address and AS number. Each once. */
 function offersOf({ remote, routing }: TunnelFact): readonly Offer[] {
   const speaker = routing!.bgp!.remote
   const { autonomousSystemNumber, redistributesRoutes } = speaker

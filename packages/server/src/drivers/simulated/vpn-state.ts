@@ -11,19 +11,16 @@ type RoutingFact = Omit<TunnelRouting, 'bgp'> & {
   readonly bgp?: { readonly local: SpeakerFact; readonly remote: SpeakerFact; readonly since: number }
 }
 
-/** Times are world's time in milliseconds. */
 export type TunnelFact = TunnelProgram & {
   readonly since: number
   readonly security?: SecurityFact
   readonly routing?: RoutingFact
-  /** When the ends begin to negotiate; `isRekey`: they know each other already. */
+  /** `at`: when the ends begin to negotiate; `isRekey`: they know each other already. */
   readonly negotiation?: { readonly at: number; readonly isRekey: boolean }
 }
 
-/** By connection id; world's time in milliseconds. */
 export interface TunnelFault {
   readonly silentSince?: number
-  /** Since when the peer has another key. */
   readonly otherKeySince?: number
 }
 
@@ -39,7 +36,7 @@ export const tunnelFacts = (world: SimulatedWorld) => ({
   tunnelFaults: world.collection<TunnelFault>('fabric.vpn-tunnel-fault'),
 })
 
-/** When something is up, as long as its facts stay as they are. */
+/** The time in which something is up if its facts do not change. */
 export interface Span {
   readonly from: number
   readonly to: number
@@ -59,7 +56,7 @@ export function conditionOf(world: SimulatedWorld, tunnel: TunnelFact): Conditio
   return { reason: action === 'CLEAR' ? 'dead peer detected' : 'no response' }
 }
 
-/** With the time at which the ends begin to negotiate. */
+/** `begun`: when the ends begin to negotiate. */
 type UpSpan = (Span & { readonly begun: number }) | { readonly reason: string }
 
 export function upSpan(world: SimulatedWorld, tunnel: TunnelFact): UpSpan {
@@ -68,7 +65,7 @@ export function upSpan(world: SimulatedWorld, tunnel: TunnelFact): UpSpan {
   return upSince === undefined ? { reason } : spanAfter(world, tunnel, upSince)
 }
 
-/** Predicts the time while the gateway boots, too. Undefined: the tunnel stays down until one of its facts changes. */
+/** Also while the gateway boots. Undefined: the tunnel stays down until one of its facts changes. */
 export function expectedSpan(world: SimulatedWorld, tunnel: TunnelFact): Span | undefined {
   const upFrom = upFromOf(world, tunnel.gatewayExtId)
   const span = upFrom === undefined ? undefined : spanAfter(world, tunnel, upFrom)
@@ -104,7 +101,7 @@ export function bgpConditionOf(world: SimulatedWorld, tunnel: TunnelFact): Condi
   return { reason: silentSince === undefined ? 'Connect' : 'Active: the peer does not answer' }
 }
 
-/** When the eBGP session is up, as long as the facts stay as they are. */
+/** The eBGP session is up in this time if the facts do not change. */
 export function bgpSpan(world: SimulatedWorld, tunnel: TunnelFact): Span | undefined {
   const { bgp } = tunnel.routing ?? {}
   const up = upSpan(world, tunnel)
@@ -121,7 +118,7 @@ const isSamePassword = ({ local, remote }: { readonly local: SpeakerFact; readon
 const millisOf = (world: SimulatedWorld, text: string, seconds: readonly [number, number]): number =>
   Math.round(1000 * drawnFrom(`${world.seed}/${text}`, seconds))
 
-/** A tunnel that was lost is negotiated again when its peer answers, or has the right key, again. */
+/** A lost tunnel is negotiated again when its peer answers, or has the right key, again. */
 export async function setTunnelFault(
   world: SimulatedWorld,
   connectionExtId: string,
@@ -139,7 +136,7 @@ export async function setTunnelFault(
   await tunnels.put(connectionExtId, { ...tunnel, negotiation: { at, isRekey: false } })
 }
 
-/** HOLD: the next packet begins it. CLEAR: the peer does. @param since when the attempts began */
+/** HOLD waits for the next packet, CLEAR for the peer. @param since when the attempts began */
 function nextAttempt(world: SimulatedWorld, { connectionExtId, security }: TunnelFact, since: number): number {
   const now = world.clock.now()
   const { action } = security!.deadPeerDetection

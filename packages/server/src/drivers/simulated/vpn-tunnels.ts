@@ -76,13 +76,13 @@ export function createVpnTunnels(world: SimulatedWorld): VpnTunnels {
   }
 }
 
-/** The peers have to negotiate again when these change. */
+/** A change of these makes the peers negotiate again. */
 const endsOf = ({ gatewayExtId, local, remote }: TunnelProgram) => ({ gatewayExtId, local, remote })
 
 const speakerOf = (connectionExtId: string, { password, ...speaker }: TunnelSpeaker): SpeakerFact =>
   password === undefined ? speaker : { ...speaker, passwordDigest: secretDigest(connectionExtId, password) }
 
-/** The BGP session ends when these change. */
+/** A change of these ends the BGP session. */
 const sessionOf = (speakers: { readonly local?: SpeakerFact; readonly remote?: SpeakerFact }) =>
   [speakers.local, speakers.remote].map((speaker) => [speaker?.autonomousSystemNumber, speaker?.passwordDigest])
 

@@ -1,6 +1,6 @@
 /**
- * The web servers `*.simulated`. Facts: `web.documents` by URL; `web.authorities` by host, which serve their
- * list at any `.crl` and answer OCSP requests; `web.faults` by host. Source: behaviour iam.md 11.
+ * The web servers `*.simulated`: `web.documents` by URL, `web.faults` by host, `web.authorities` by host, which serve their list at any
+ * `.crl` and answer OCSP requests. Source: behaviour iam.md 11.
  */
 import { drawnFrom } from '../../core/ids/draws.ts'
 import { type Web, WebError, type WebRequest } from '../web.ts'
@@ -14,7 +14,6 @@ interface DocumentFact {
 export interface WebFaultFact {
   /** `silent`: accepts connections but never answers. */
   readonly kind: 'down' | 'silent' | 'status'
-  /** Present for `status`. */
   readonly status?: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * Facts about the simulated infrastructure, apart from the state of the control plane: the two can differ (drift), and
- * effects survive a crash. Facts are cached in memory and durable before a driver call resolves.
+ * Facts about the simulated infrastructure, which can differ from the control plane's state (drift) and survive crashes. Cached in memory;
+ * durable before a driver call resolves. Times are milliseconds since 1970.
  */
 import { anything, type EntityOf, resource, text } from '@hyperplane/contract'
 import type { Clock } from '../../core/time/clock.ts'
@@ -30,8 +30,8 @@ export interface Collection<T> {
   /** Atomic, except that removals (`undefined`) become durable last. */
   putAll(values: ReadonlyMap<string, T | undefined>): Promise<void>
   /**
-   * As `put`, but resolves when written: later writes are durable with it or after it, so steps of a task share a
-   * commit. If the commit fails, the old fact is restored and `lost` counts it.
+   * As `put`, but resolves when written: durable with or before later writes, so steps of a task share a commit. A failed commit restores
+   * the old fact, and `lost` counts it.
    */
   stage(id: string, value: T): Promise<void>
   remove(id: string): Promise<void>
@@ -43,20 +43,17 @@ export interface SimulatedWorld {
   /** Equal seeds give equal worlds. */
   readonly seed: string
   collection<T>(name: string): Collection<T>
-  /** `changed` receives the ids of the facts. The returned function ends the watch. */
+  /** `changed` receives the ids of the facts. Returns the end of the watch. */
   watch(collections: readonly string[], changed: (ids: readonly string[]) => void): () => void
   /** The same world, writing in a transaction that is already open (seeding). */
   through(store: FactWriter): SimulatedWorld
-  /** Number of staged facts whose commit failed. */
   lost(): number
-  /** Error of the last of them. */
   whyLost(): unknown
 }
 
 /** Log lines of clusters. They are not kept. */
 interface WorldLog {
   readonly write: (clusterExtId: string, line: LogLine) => void
-  /** The returned function ends the watch. */
   readonly watch: (onLine: (clusterExtId: string, line: LogLine) => void) => () => void
 }
 

@@ -1,7 +1,4 @@
-/**
- * DES for the library, whose own needs a cipher that OpenSSL 3 has no more. Triple DES with three equal keys is DES.
- * Source: RFC 3414 8.1.1; FIPS 46-3 (keying option 3).
- */
+/** DES, which OpenSSL 3 lacks: triple DES with three equal keys. Source: RFC 3414 8.1.1; FIPS 46-3 (keying option 3). */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import snmp, { type Engine } from 'net-snmp'
 
@@ -36,7 +33,7 @@ export function provideDes(): void {
     snmp.Authentication.passwordToKey(authProtocol, password, engineID)
   Object.assign(snmp.Encryption.algorithms[snmp.PrivProtocols.des] ?? {}, {
     encryptPdu(pdu: Buffer, _: string, password: string, authProtocol: string, engine: Engine) {
-      // A salt that comes again would show equal beginnings of messages.
+      // A repeated salt would show equal beginnings of messages.
       const salt = randomBytes(blockBytes)
       return { encryptedPdu: encrypted(pdu, keyOf(authProtocol, password, engine), salt), msgPrivacyParameters: salt }
     },

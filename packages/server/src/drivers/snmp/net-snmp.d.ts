@@ -26,7 +26,6 @@ declare module 'net-snmp' {
     readonly port?: number
     readonly trapPort?: number
     readonly retries?: number
-    /** Milliseconds. */
     readonly timeout?: number
     readonly version?: number
     readonly engineID?: Buffer

@@ -1,6 +1,6 @@
 /**
- * SNMP over TCP for a library that knows UDP only: sockets with the methods of `node:dgram`, each with one connection.
- * Messages stand one behind the other; each states its length. Source: RFC 3430 2.1; ITU-T X.690 8.1.
+ * SNMP over TCP for a library that knows UDP only: sockets like `node:dgram`, each with one connection. Messages follow each other without
+ * separators; each states its length. Source: RFC 3430 2.1; ITU-T X.690 8.1.
  */
 import { EventEmitter } from 'node:events'
 import { connect, type Socket } from 'node:net'

@@ -15,22 +15,17 @@ export interface TrapSettings {
   /** Receivers compare the time of an engine with their own. */
   readonly real: Pick<Clock, 'now'>
   readonly log: Pick<pino.Logger, 'warn'>
-  /** Until an inform is repeated. */
   readonly timeoutMilliseconds?: number
 }
 
 const timeoutMilliseconds = 5000
 const repetitions = 3
-/** To one receiver. */
 const maximumConcurrent = 20
 const maximumWaiting = 1000
 const maximumKeys = 1000
 const maximumTicks = 2 ** 32
 
-/**
- * Engines have started once, in 2020, and never since: their time continues across restarts of this service, restores and
- * copies of a world, so that receivers refuse nothing as too old.
- */
+/** Engines started once, in 2020: times continue across restarts, restores and copies, so receivers refuse nothing as too old. */
 const engineBoots = 1
 const engineStart = Date.UTC(2020, 0, 1)
 

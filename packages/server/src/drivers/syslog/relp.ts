@@ -65,7 +65,7 @@ interface Frame {
 const maximumFrame = 65_536
 const header = /^(\d{1,9}) ([a-z]{1,32}) (\d{1,9})([ \n])/
 
-/** Collects bytes to frames. False: the bytes are no RELP. */
+/** Collects frames from bytes. @returns false: the bytes are no RELP */
 export function createFrameReader(onFrame: (frame: Frame) => void): (bytes: Buffer) => boolean {
   let rest = Buffer.alloc(0)
   return (bytes) => {

@@ -3,13 +3,12 @@ import type { ConnectionEvents, SyslogReceiver } from '../syslog.ts'
 
 export interface Stream {
   readonly socket: Socket
-  /** Sends what was written before. */
   close(): void
 }
 
 export const patienceMillis = 10_000
 
-/** A TCP connection that ends by itself when it does not open in time, breaks, or is closed by the receiver. */
+/** A TCP connection that ends by itself when it opens too late, breaks, or is closed by the receiver. */
 export function openStream(
   { address, port }: SyslogReceiver,
   { onOpen, onEnd }: ConnectionEvents,
@@ -22,7 +21,7 @@ export function openStream(
     if (hasEnded) return
     hasEnded = true
     clearTimeout(timer)
-    // What is still unsent is sent again over the next connection.
+    // Unsent messages are sent again over the next connection.
     socket.destroy()
     onEnd()
   }

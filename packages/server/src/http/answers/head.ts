@@ -1,4 +1,4 @@
-/** The headers that every answer carries. Source: conventions 1. */
+/** The headers of every answer. Source: conventions 1. */
 import { type Profile, requestIdHeader } from '../profiles/names.ts'
 
 /** Names and values in turn: setting headers one by one costs Node as much as a whole read. */
@@ -18,7 +18,7 @@ export class AnswerHeads {
   #second = Number.NaN
   #date = ''
 
-  /** @param now milliseconds since 1970, by the clock of the world that answers */
+  /** @param now by the clock of the world that answers */
   begin(now: number): Head {
     const head = ['Date', this.#dateAt(now), 'X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store']
     if (this.isStopping) head.push('Connection', 'close')
@@ -29,7 +29,6 @@ export class AnswerHeads {
     head[1] = this.#dateAt(now)
   }
 
-  /** Cached for a second. */
   #dateAt(now: number): string {
     const second = Math.floor(now / 1000)
     if (second !== this.#second) {

@@ -38,7 +38,6 @@ export class Refusals {
     send(response, lingering, answer, names.profile, head)
   }
 
-  /** For plain HTTP to a service with TLS. */
   sendPlainHttp(request: IncomingMessage, response: ServerResponse): void {
     const refusal = new ApiError('MALFORMED_REQUEST', {
       fault: 'this port speaks HTTPS; send the request to https://.',

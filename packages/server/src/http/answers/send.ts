@@ -31,7 +31,6 @@ export function answerText(answer: Answer, profile: Profile, head: Head): string
   return `${text}\r\n${answer.body ?? ''}`
 }
 
-/** @returns the size of the body */
 function addContent(head: Head, { headers, body, bytes }: Answer): number {
   addHeaders(head, headers)
   if (body === undefined) return 0

@@ -1,11 +1,9 @@
-/** A server certificate issued earlier, if still usable. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { readKey } from './files.ts'
 import type { Authority, ServerCertificate } from './make.ts'
 
-/** @param now the time at which the certificate must be valid */
 export function loadIssued(
   certPath: string,
   keyPath: string,

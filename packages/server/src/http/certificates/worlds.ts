@@ -11,7 +11,7 @@ import { type Authority, dayMillis, issueCertificate, type ServerCertificate } f
 export interface WorldCertificates {
   /** undefined: no such world, or issuing failed, which is logged. */
   certificateOf(serverName: string): ServerCertificate | undefined
-  /** The file to trust. @throws StartRefusal when there is no authority, and none can be created */
+  /** @throws StartRefusal when there is no authority, and none can be created */
   trustedPath(): string
 }
 

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { RenderedAnswer, RenderedBody } from '../../core/pipeline/request.ts'
 import type { AnswerContext } from './answer-context.ts'
 
-/** Limit of all bodies, in UTF-8; each is also kept as text, for the journal. */
+/** In UTF-8; each body is also kept as text, for the journal. */
 const maximumBytes = 4 * 1024 * 1024
 const maximumBody = 512 * 1024
 const noBytes = new Uint8Array()

@@ -37,7 +37,6 @@ export function linksOf(
   return links
 }
 
-/** In the names of the profile. */
 export function hrefOf(context: AnswerContext, query = ''): string {
   const href = `${context.origin}${context.base}${pathIn(context.profile, context.path)}`
   return query === '' ? href : `${href}?${query}`
@@ -52,7 +51,7 @@ function collectionOf(operation: Operation, namespaces: Namespaces): string | un
   return list === undefined || list.path.includes('{') ? undefined : list.path
 }
 
-/** Does nothing for an entity that has links already. */
+/** An entity that has links already stays as it is. */
 export type LinkSelf = (item: unknown, version: string | undefined, context: AnswerContext) => unknown
 
 /** undefined: entities in this answer carry no link to themselves. */

@@ -6,7 +6,6 @@ const maximumLength = 4 * 1024 * 1024
 
 const maximumForms = 8
 
-/** By form of answer. */
 type Texts = ReadonlyMap<string, string>
 
 export class RenderedTexts {

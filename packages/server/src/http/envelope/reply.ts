@@ -19,7 +19,6 @@ export type Namespaces = ReadonlyMap<string, Namespace>
 interface Form {
   readonly name: string
   readonly shape: Operation['answer']
-  /** Renders the answer, or one item of a list. */
   readonly render: Renderer | undefined
   readonly linkSelf: LinkSelf | undefined
   readonly write: EnvelopeText

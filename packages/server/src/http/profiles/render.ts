@@ -1,7 +1,4 @@
-/**
- * Canonical values -> JSON text of a profile. Writes only fields of the contract: no internal fields or secrets can
- * leak. Schemas are compiled once for each profile and version. Source: conventions 2.3.
- */
+/** JSON of a profile. Fields outside the contract are never written: internal fields and secrets cannot leak. Source: conventions 2.3. */
 import { type AnySchema, type ObjectSchema, secretMask } from '@hyperplane/contract'
 import { chooseAlternative } from '../../core/input/validate.ts'
 import { type Profile, pathIn, relIn, systemNameIn, taskIdIn, typeIn } from './names.ts'
@@ -93,7 +90,6 @@ const mapRenderer =
 
 interface FieldRenderer {
   readonly name: string
-  /** `"name":` */
   readonly key: string
   readonly render: Renderer
   /** For a oneOf in the public profile: `"$nameItemDiscriminator":`, and the type of a value. */

@@ -16,7 +16,6 @@ export class BrokenConnections {
   readonly #latest = new WeakMap<Socket, ServerResponse>()
   readonly #refused = new WeakSet<Socket>()
 
-  /** @param answerOf head and body as text */
   constructor(lingering: Lingering, answerOf: (fault: unknown) => string) {
     this.#lingering = lingering
     this.#answerOf = answerOf
@@ -26,7 +25,7 @@ export class BrokenConnections {
     this.#latest.set(response.req.socket, response)
   }
 
-  /** Answers earlier requests of the connection first; closes it afterwards. */
+  /** Earlier requests of the connection are answered first; then it closes. */
   refuse(socket: Socket, fault: unknown): void {
     // The parser repeats its error for all later bytes.
     if (this.#refused.has(socket) || this.#lingering.isClosing(socket)) return
@@ -87,6 +86,5 @@ export const noTunnels = (): ApiError => malformed('it requests a tunnel (CONNEC
 
 const malformed = (fault: string): ApiError => new ApiError('MALFORMED_REQUEST', { fault })
 
-/** The request line has not ended yet. */
 const isInTarget = (packet: Buffer | undefined): boolean =>
   packet !== undefined && /^[A-Z-]+ [^\s]*$/.test(packet.toString('latin1', 0, maximumTarget))

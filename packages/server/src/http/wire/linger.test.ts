@@ -10,7 +10,7 @@ interface Line {
   readonly closed: Promise<unknown>
 }
 
-/** Gives the test connections, and a function that moves the clock to the next check. */
+/** @param run gets new connections, and a function that moves the clock to the next check */
 async function on(run: (connection: () => Promise<Line>, timers: (() => void)[], setTimer: Timer) => Promise<void>) {
   const timers: (() => void)[] = []
   const setTimer: Timer = (_ms, check) => {

@@ -1,6 +1,6 @@
 /**
- * Closing while the client sends resets the connection and may lose the answer. So the server closes its sending side
- * first, and discards the input, within bounds. Source: RFC 9112, 9.6; decision refused-bodies-are-discarded.
+ * Closing while the client sends resets the connection and may lose the answer: close only the sending side, and discard bounded input.
+ * Source: RFC 9112, 9.6; decision refused-bodies-are-discarded.
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -9,7 +9,7 @@ import { leavesBodyUnread } from './body.ts'
 
 export interface LingerBounds {
   readonly bytes: number
-  /** Maximum; further connections close at once. */
+  /** Further connections close at once. */
   readonly connections: number
   /** A connection that received nothing between two checks is closed. */
   readonly checkMillis: number
@@ -63,7 +63,6 @@ export class Lingering {
     else discard()
   }
 
-  /** @param watch calls its argument with each discarded chunk */
   close(socket: Socket, watch: (count: (chunk: Uint8Array) => void) => void): void {
     this.#closing.add(socket)
     if (this.#open.size >= this.#bounds.connections) return void socket.destroySoon()

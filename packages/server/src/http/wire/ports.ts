@@ -36,10 +36,7 @@ export class Ports {
     return opened
   }
 
-  /**
-   * @param path of a Unix socket, which replaces that of a killed process: call only with the lock of its folder
-   * @throws StartRefusal when the file system has no sockets
-   */
+  /** Replaces a killed process's socket: needs the lock of the folder. @throws StartRefusal when the file system has no sockets */
   async listenForStandbys(path: string): Promise<void> {
     rmSync(path, { force: true })
     const receivers = {
@@ -125,7 +122,6 @@ function portOf(server: Server): number {
   return address.port
 }
 
-/** The same text for a TLS socket and the TCP socket below it. */
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`
 
 function destroyAll(sockets: Iterable<Socket>): void {

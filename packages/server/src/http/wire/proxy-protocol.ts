@@ -20,7 +20,6 @@ export function headerFor({ remoteAddress, remotePort, localAddress, localPort }
   return family === 0 ? undefined : `PROXY TCP${family} ${client} ${server} ${remotePort} ${localPort}\r\n`
 }
 
-/** @param line without its end @returns undefined for any other text */
 export function readHeader(line: string): Peer | 'own connection' | undefined {
   if (line === 'PROXY UNKNOWN') return 'own connection'
   const [, family, client = '', server = '', ...ports] =
@@ -36,7 +35,7 @@ export interface Receivers {
   readonly own: (socket: Socket) => void
 }
 
-/** Closes connections that do not begin with a whole header at once. Only for sockets that no client can reach. */
+/** Closes connections without a whole header at once. Only for sockets that no client can reach. */
 export function receive(socket: Socket, { forwarded, own }: Receivers, patienceMillis = 3_000): void {
   const close = (): void => void socket.destroy()
   socket.on('error', close)

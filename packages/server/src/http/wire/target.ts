@@ -3,7 +3,7 @@
 export interface Target {
   readonly path: string
   readonly query: string
-  /** Present for a target in absolute form, where it replaces the header Host. */
+  /** A target in absolute form has one, which replaces the header Host. */
   readonly authority: string | undefined
 }
 

@@ -22,7 +22,6 @@ export class WorldPorts {
     response.once('close', () => this.#pending.delete(response))
   }
 
-  /** @returns its world */
   noteSocket(socket: Socket): string | undefined {
     if (this.#worldOfPort.size === 0) return undefined
     const world = this.#worldOfSocket.get(socket) ?? this.#worldOfPort.get(socket.localPort ?? 0)

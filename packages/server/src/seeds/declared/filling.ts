@@ -1,7 +1,4 @@
-/**
- * Shared state while described entities are created. A fault skips its entity only; at the end all faults are reported
- * together, and nothing is stored.
- */
+/** Shared while described entities are created. A fault skips its entity only; all are reported at the end, and nothing is stored. */
 
 import type { AnyResource, EntityOf, Operation } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -41,7 +38,7 @@ interface Described {
   readonly extId?: string
   readonly count?: number
 }
-/** @param isError the message is that of an error of the API, which names the attribute where it matters */
+/** @param isError the message is an error of the API, which names the attribute where needed */
 type NoteFault = (attributePath: string | undefined, message: string, isError?: true) => void
 type Make<T> = (item: T, path: string, number: number) => Promise<void>
 
@@ -118,16 +115,12 @@ export class Filling implements Names {
     return results as unknown as T
   }
 
-  /** Skips the current entity. */
   refuse(path: string, message: string): never {
     this.note(path, message)
     throw new Ended()
   }
 
-  /**
-   * Validates the body by the rules of its create operation; only the first of several bodies with equal `like`.
-   * @returns the body after defaults
-   */
+  /** By the rules of the create operation; only the first of several bodies with equal `like`. @returns the body after defaults */
   judge(path: string, key: string, body: object, { like, clusterId }: { like?: string; clusterId?: string } = {}) {
     if (like !== undefined && this.#valid.has(like)) return body
     const value = this.#validated(operationOf(key), { body, clusterId }, this.#notesOf(path))

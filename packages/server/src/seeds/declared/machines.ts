@@ -227,7 +227,7 @@ async function wantedClusters(filling: Filling, { cluster: named }: DeclaredVm, 
   )
 }
 
-/** Chooses, in turn, a cluster that has everything that the VM refers to. */
+/** In turn, among clusters that have all references of the VM. */
 async function clusterFor(
   machines: Machines,
   wanted: readonly ClusterEntity[],

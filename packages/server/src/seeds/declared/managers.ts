@@ -80,7 +80,6 @@ async function fillSite(
   })
 }
 
-/** With the defaults of the interface. */
 function completed(config: object): IpConfig {
   const options = { unknown: 'refuse', version: '', sparse: false, defaults: true } as const
   return validateBody(IPConfig, config, options).value as IpConfig

@@ -74,7 +74,7 @@ export const fillProfiles = (filling: Filling, profiles: Declared['clusterProfil
     for (const { extId: member } of members) await reapplySettings(filling, member)
   })
 
-/** Described settings of the cluster count as changed after the profile was applied: it may have drifted. */
+/** Such settings count as changed after the profile was applied: the cluster may have drifted. */
 async function reapplySettings({ ctx, settings }: Filling, clusterExtId: string): Promise<void> {
   const own = settings.get(clusterExtId)
   if (own === undefined) return

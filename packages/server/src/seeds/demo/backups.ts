@@ -1,7 +1,4 @@
-/**
- * Real backups of the seeded inventory, encrypted with the backup key of this instance: one of this manager, three of
- * the remote manager `dr-site`. Source: behaviour platform.md 8, 13.
- */
+/** Real backups, encrypted with the backup key of this instance: one of this manager, three of `dr-site`. Source: platform.md 8, 13. */
 
 import { createHash } from 'node:crypto'
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
@@ -76,7 +73,7 @@ export async function seedBackups(ctx: SeedContext): Promise<void> {
   }
 }
 
-/** The restore point is one minute old and has everything seeded so far. @param name the id of the restore point is derived from it */
+/** One minute old, with everything seeded so far. @param name the id of the restore point derives from it */
 export async function seedOwnBackup(ctx: SeedContext, clusterExtId: string, name: string) {
   const described = describeOwn(await ownManager(ctx.store), sizeOfTier[ctx.tier], ctx.version)
   const lastSyncTime = ctx.ago(minute)

@@ -21,7 +21,6 @@ import { seedVcenter } from './vcenters.ts'
 const TiB = 1024 ** 4
 const fqdn = (value: string) => ({ fqdn: { value } })
 
-/** The cluster entity of the manager, which every world needs. */
 export async function seedBase(ctx: SeedContext): Promise<void> {
   const extId = ctx.managerExtId
   const name = 'PC_10.44.1.9'
@@ -260,10 +259,7 @@ export async function seedCluster(ctx: SeedContext, name: string, given: SeedClu
   return cluster
 }
 
-/**
- * @param settings with plain secrets: the cluster keeps digests of them, the rows keep them sealed
- * @param occasion new rows of another one have other ids
- */
+/** @param settings with plain secrets: clusters keep digests, rows sealed texts @param occasion another one gives new rows other ids */
 export async function placeSettings(
   ctx: SeedContext,
   clusterExtId: string,

@@ -5,7 +5,6 @@ import type { HostDevice, PassthroughGpu, PcieCard, SharedGpu } from '../../driv
 
 const GiB = 1024 ** 3
 const MiB = 1024 ** 2
-/** Shares of a card, in percent. */
 const fractions = [100, 50, 25, 10]
 const firstBus = 0x3b
 const defaultGiB = 16
@@ -18,10 +17,7 @@ interface HostOfDevices {
   readonly pcieDevices?: readonly string[] | undefined
 }
 
-/**
- * A name with the word "virtual" is that of a card which VMs share; any other GPU belongs to one VM entirely. Equal names
- * are equal models: "24 GiB" is the frame buffer, "AMD" or "Intel" the vendor, "graphics" the mode.
- */
+/** Cards named "virtual" are shared by VMs; others belong to one. Equal names are equal models, and name frame buffer, vendor and mode. */
 export function devicesOf({
   extId,
   clusterExtId,

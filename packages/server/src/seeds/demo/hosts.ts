@@ -75,13 +75,10 @@ export interface SeedHost {
   readonly cvmAddress: string
   readonly bmcAddress?: string
   readonly gpuList?: readonly string[]
-  /** Names of devices that VMs may have entirely. */
   readonly pcieDevices?: readonly string[]
-  /** Models of eth0, eth1, ...; default: `usualNics`. */
+  /** Models of eth0, eth1, ...; default: `defaultNics`. */
   readonly nics?: readonly NicModelId[]
-  /** Default: the memory of its class. */
   readonly memoryGiB?: number
-  /** Default: the drives of its class. */
   readonly drives?: readonly NewDrive[]
   readonly categoryExtIds?: readonly string[]
 }
@@ -129,7 +126,7 @@ export interface SeedNode extends Omit<SeedHost, 'categoryExtIds' | 'hostName'> 
   readonly rackName?: string
 }
 
-/** Nodes of one block that are in no cluster, from `firstSlot` on. */
+/** In one block, outside clusters, from `firstSlot` on. */
 export async function seedUnconfiguredNodes(
   ctx: SeedContext,
   hostClass: HostClass,
@@ -150,14 +147,12 @@ export async function seedUnconfiguredNodes(
 }
 
 interface Slot {
-  /** Name of the block. */
   readonly name: string
   readonly slot: number
 }
 
 type NamedHost = SeedHost & { readonly extId: string }
 
-/** NICs, and the BMC. */
 async function seedParts(
   { world }: SeedContext,
   hostClass: HostClass,
@@ -212,5 +207,4 @@ function nodeOf(
   }
 }
 
-/** A */
 const firstPosition = 65

@@ -1,7 +1,4 @@
-/**
- * Places VMs by the rules of the scheduler. One transaction without concurrent placements: hosts are read once per
- * cluster, and their load is kept in sums. Source: behaviour vmm.md 3.2.
- */
+/** By the rules of the scheduler, but hosts are read once per cluster, and their load is kept in sums. Source: behaviour vmm.md 3.2. */
 
 import { HostAllocation } from '../../domains/scheduling/host-allocation.ts'
 import { type Allocation, chooseHost, type HostCandidate } from '../../domains/scheduling/placement.ts'

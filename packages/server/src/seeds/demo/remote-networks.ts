@@ -14,7 +14,6 @@ export interface SiteDescription {
   readonly vpc: string
   readonly subnets: readonly { readonly name: string; readonly ipConfig: IpConfig; readonly guests: number }[]
   readonly vtepGateways: readonly { readonly name: string; readonly address: string }[]
-  /** Names. */
   readonly vpnConnections: readonly string[]
 }
 

@@ -4,7 +4,7 @@ import { derivedId } from '../../core/ids/named-id.ts'
 import { vcenterDigest, vcenterFacts } from '../../drivers/simulated/management-extensions.ts'
 import type { SeedContext } from '../context.ts'
 
-/** Of every simulated vCenter. */
+/** For every simulated vCenter. */
 export const vcenterLogin = { username: 'administrator@vsphere.local', password: 'Simulated.Vcenter.1', port: 443 }
 
 export const vcenterExtensionId = (clusterExtId: string): string => derivedId('vcenter extension', clusterExtId)

@@ -22,7 +22,6 @@ export interface SeedDisk {
   readonly containerExtId: string
   readonly imageExtId?: string
   readonly os?: 'linux' | 'windows'
-  /** Default: SCSI. */
   readonly busType?: Bus
 }
 

@@ -1,7 +1,4 @@
-/**
- * Audit records and tasks of this manager in the logs of the clusters that they concern. The manager's own cluster logs
- * all of them. Source: behaviour clustermgmt.md 1.11.
- */
+/** Audit records and tasks in the logs of the clusters concerned; the manager's own cluster logs all. Source: clustermgmt.md 1.11. */
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Task } from '@hyperplane/contract/platform/task'
@@ -23,7 +20,7 @@ interface Options {
 type Audited = EntityOf<typeof AuditRecord>
 
 export interface Activity {
-  /** For a change of the servers: logging begins when one needs lines, and ends when none does. */
+  /** For changed servers: logging begins when one needs lines, and ends when none does. */
   readonly look: () => void
   readonly stop: () => Promise<void>
 }
@@ -108,7 +105,6 @@ class Tail<R extends AnyResource> {
     this.#last = undefined
   }
 
-  /** Oldest first. */
   async newer(): Promise<readonly EntityOf<R>[]> {
     for (let limit = 50; ; limit *= 10) {
       const newest = await this.#store.find(this.#kind, {
@@ -128,7 +124,7 @@ async function clustersOf(store: Store, record: Audited): Promise<readonly strin
   return task?.clusterExtIds ?? (await clustersOfTarget(store, record))
 }
 
-/** API_AUDIT has each request, AUDIT those that had an effect. */
+/** API_AUDIT has each request, AUDIT those with an effect. */
 function auditLines(record: Audited): LogLine[] {
   const { operation, status, identityName, identity, credential, address, target, task, requestId, code } = record
   const line: Omit<LogLine, 'module'> = {

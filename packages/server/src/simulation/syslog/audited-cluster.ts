@@ -1,4 +1,4 @@
-/** The clusters that an audit record without a task concerns: those of the entity that it names. */
+/** An audit record without a task concerns the clusters of the named entity. */
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import { clustermgmt } from '@hyperplane/contract/clustermgmt'
 import { networking } from '@hyperplane/contract/networking'

@@ -1,4 +1,4 @@
-/** Clusters of the simulated world send their log lines to real receivers. Source: behaviour clustermgmt.md 1.11. */
+/** Log lines of simulated clusters go to real receivers. Source: behaviour clustermgmt.md 1.11. */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { pino } from 'pino'
 import type { Clock } from '../../core/time/clock.ts'
@@ -29,10 +29,9 @@ interface Destination {
   readonly queue: LineQueue
 }
 
-/** @returns the function that ends it */
 export function startSyslog({ store, world, clock, transports, log }: SyslogOptions): () => Promise<void> {
   const clusters = world.collection<ClusterFact>('hardware.clusters')
-  /** Servers that `--allow-address` opens: for others nothing is done. */
+  /** Servers that `--allow-address` opens; others are skipped. */
   let destinations = new Map<string, Destination>()
   let names: ReadonlyMap<string, string> = new Map()
   const hostNameOf = (clusterExtId: string): string => names.get(clusterExtId) ?? clusterExtId

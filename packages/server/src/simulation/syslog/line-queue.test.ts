@@ -7,7 +7,6 @@ import { LineQueue } from './line-queue.ts'
 const receiver = { address: '192.0.2.1', port: 514, protocol: 'TCP' } as const
 const nextTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5))
 
-/** A transport whose test opens and ends its connections, and acknowledges messages. */
 function aTransport(window = 2) {
   const connections: { events: ConnectionEvents; sent: string[]; done: (() => void)[] }[] = []
   const queue = new LineQueue({

@@ -1,7 +1,6 @@
 /**
- * Lines for one receiver. While the receiver is unreachable the newest 1,000 lines wait; once it is back, one line
- * reports how many were lost. Lines keep their order, and a line that was unfinished when a connection ended is sent
- * again.
+ * Lines for one receiver, in order. The newest 1,000 wait while it is unreachable; then one line reports the losses, and lines that were
+ * unfinished when a connection ended are sent again.
  */
 import { syslogLines } from '../../core/syslog-counts.ts'
 import type { ConnectSyslog, SyslogConnection, SyslogReceiver } from '../../drivers/syslog.ts'
@@ -9,7 +8,6 @@ import type { ConnectSyslog, SyslogConnection, SyslogReceiver } from '../../driv
 interface Options {
   readonly receiver: SyslogReceiver
   readonly connect: ConnectSyslog
-  /** The line that reports lost ones. */
   readonly lossLine: (count: number) => string
   readonly maximum?: number
   readonly firstPauseMillis?: number
@@ -38,7 +36,6 @@ export class LineQueue {
     return this.#underWay.length + this.#waiting.length
   }
 
-  /** Does not wait for the receiver. */
   add(line: string): void {
     if (this.#isClosed) return
     this.#waiting.push(line)

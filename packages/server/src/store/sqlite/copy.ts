@@ -4,10 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 
 import { makePrivateDatabase } from '../private-files.ts'
 
-/**
- * Through the only writing connection; nothing may be written until the copy has ended. `target` must not exist.
- * @param beside runs at the moment that is copied
- */
+/** Through the only writing connection, without writes meanwhile. `target` must not exist. @param beside runs at the copied moment */
 export async function copyDatabase(database: DatabaseSync, target: string, beside?: () => void): Promise<void> {
   // After a full checkpoint the main file is complete, because there is no other writer.
   const moved = database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }

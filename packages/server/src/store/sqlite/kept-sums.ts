@@ -1,6 +1,6 @@
 /**
- * Sums of the rows of a kind that declares `summed`, maintained by triggers, so that reading them costs the same with 10
- * and 100,000 rows. Files with other triggers are summed again. Source: behaviour vmm.md 3.2.
+ * Sums of kinds that declare `summed`, maintained by triggers: a read costs the same with any number of rows. Files with other triggers are
+ * summed again. Source: behaviour vmm.md 3.2.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { SumQuery } from '../store.ts'
@@ -31,7 +31,7 @@ export function keepSums(database: DatabaseSync, tables: ReadonlyMap<string, Tab
   }
 }
 
-/** Where sums are read: from the rows themselves unless the kind keeps these. */
+/** From the rows themselves unless the kind keeps these sums. */
 export function sourceOfSums(table: Table, { where, by, of }: SumQuery): string {
   const kept = keptOf(table)
   const { summed } = table.resource
@@ -40,7 +40,7 @@ export function sourceOfSums(table: Table, { where, by, of }: SumQuery): string 
   return isKept && of.every((path) => summed.of.includes(path)) ? kept.name : table.name
 }
 
-/** Names the kinds whose kept sums differ from their rows. */
+/** Kinds whose kept sums differ from their rows. */
 export const missummed = (database: DatabaseSync, tables: ReadonlyMap<string, Table>): readonly string[] =>
   [...tables.values()].flatMap((table) => {
     const kept = keptOf(table)

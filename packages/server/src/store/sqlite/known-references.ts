@@ -1,7 +1,4 @@
-/**
- * The file notes which fields of each kind refer to other kinds. When a later version declares others, the rows of table
- * `reference` follow, so that look-ups by references find entities that were written before.
- */
+/** Fields that refer to other kinds are noted in the file: rows of `reference` follow when a later version declares other fields. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Table } from '../tables.ts'
 import { References } from './references.ts'

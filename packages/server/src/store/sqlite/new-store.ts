@@ -2,10 +2,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import type { Table } from '../tables.ts'
 import { connect, makeTablesInSteps } from './schema.ts'
 
-/**
- * Makes the file of a store, with its tables. A crash leaves a temporary file, which the next call replaces.
- * @throws StoreRefusal when the disk is full
- */
+/** Creates file and tables. After a crash the next call replaces the temporary file. @throws StoreRefusal when the disk is full */
 export async function createStoreFile(file: string, tables: ReadonlyMap<string, Table>): Promise<void> {
   const temporary = `${file}.new`
   for (const former of [temporary, `${file}-wal`, `${file}-shm`]) await rm(former, { force: true })

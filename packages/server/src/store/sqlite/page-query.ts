@@ -7,7 +7,7 @@ export interface Statement {
 }
 
 export interface PageQuery {
-  /** Kind of the rows. The statements read no other kind, so that a cached page is valid until a commit changes this one. */
+  /** The statements read no other kind, so that a cached page is valid until a commit changes this one. */
   readonly kind: string
   readonly select: Statement
   readonly count?: Statement

@@ -11,7 +11,7 @@ interface Parsed {
   readonly entity: object
 }
 
-/** For all stores of the process: rows with equal texts share the entity. By samples, as hashing whole texts costs more than reading them. */
+/** For all stores of the process: rows with equal texts share the entity. By samples: hashing whole texts costs more than reading them. */
 const parsed = new LRUCache<number, Parsed>({
   maxSize: maximumLength,
   maxEntrySize: maximumDocument,

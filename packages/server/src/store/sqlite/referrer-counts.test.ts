@@ -15,7 +15,6 @@ import { openSqliteStore } from './sqlite-store.ts'
 
 const Tag = resource('internal.v1.test.Tag', { fields: { name: text() }, counted: true })
 const Plain = resource('internal.v1.test.Plain', { fields: { name: text() } })
-/** Fields of two kinds that refer to tags by two fields, and to a kind whose referrers are not counted. */
 const fields = {
   name: text(),
   tags: arrayOf(referenceTo('Tag')),
@@ -48,7 +47,6 @@ function inFile<T>(file: string, look: (database: DatabaseSync) => T): T {
   }
 }
 
-/** Every row of the counts, against what table `reference` says. */
 function assertExact(file: string): void {
   const [kept, counted] = inFile(file, (database) => [
     database.prepare('SELECT * FROM referrer_count ORDER BY 1, 2, 3').all(),
@@ -80,7 +78,6 @@ const drawn = (draw: Draw, tags: readonly string[]) => ({
   plain: oneOf(draw, tags),
 })
 
-/** One random write. `made`: ids that were ever given out; some of them are gone, or never were. */
 async function write(store: Transaction, draw: Draw, tags: readonly string[], made: string[]): Promise<void> {
   const kind = oneOf(draw, carriers)
   const extId = oneOf(draw, made)
@@ -136,7 +133,6 @@ for (const seed of ['one', 'two', 'three']) {
   })
 }
 
-/** A store with three boxes that carry a tag, one of them pending; answers the tag. */
 async function aTaggedFile(file: string, tag?: Resource<any, any>): Promise<string> {
   const store = open(file, tag === undefined ? {} : { tag })
   const extId = crypto.randomUUID()

@@ -1,6 +1,6 @@
 /**
- * Referrers by kind, maintained by triggers, so that reading a count costs the same with 10 and 100,000 referrers.
- * An entity with two references counts once. Files with other triggers are recounted. Source: behaviour platform.md 1.
+ * Referrers by kind, counted by triggers: a read costs the same with any number. Two references of an entity count once. Files with other
+ * triggers are recounted. Source: behaviour platform.md 1.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Table } from '../tables.ts'

@@ -91,10 +91,7 @@ export function migrate(
   }
 }
 
-/**
- * Makes the tables of a new file before `migrate`, which would create a thousand indexes in one turn of the event loop.
- * @throws StoreRefusal when the disk is full
- */
+/** Call it before `migrate`, which would create a thousand indexes in one turn. @throws StoreRefusal when the disk is full */
 export async function makeTablesInSteps(database: DatabaseSync, tables: ReadonlyMap<string, Table>): Promise<void> {
   try {
     await makeEachTable(database, tables)

@@ -22,7 +22,6 @@ after(async () => {
 })
 
 let files = 0
-/** A store with as many things, `thing 0` and so on, that have `parts` each. */
 async function aStore(queryTime: QueryTime, { things = 3, parts = 1 } = {}): Promise<Store> {
   const store = openSqliteStore({
     file: join(folder, `${files++}.sqlite`),
@@ -46,7 +45,7 @@ const aThing = (n: number, parts = 1) => ({
 const filter = (expression: string): TypedFilter =>
   checkFilter(parseFilter(expression), { fields: ['name', 'parts'], schema: Thing.schema })
 
-/** Looks at each pair of parts of each thing: 20 things of 2,000 parts take more than half a minute. */
+/** Compares each pair of parts of each thing: 20 things of 2,000 parts take more than half a minute. */
 const allPairs = filter('parts/all(a: parts/all(b: a ne -1 and b ne -1))')
 const long = { things: 20, parts: 2000 }
 

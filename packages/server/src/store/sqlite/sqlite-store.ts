@@ -84,14 +84,13 @@ class SqliteStore extends SqliteReader implements Store {
   /** Since the last commit, so unchanged. Read synchronously, so that no commit comes between reading and caching. */
   readonly #rows = new Map<string, FoundRow>()
   readonly #counts = new Map<string, ReadonlyMap<string, number>>()
-  /** Clients that poll repeat the same query. Results of a kind that has changed since then are never found again. */
+  /** For clients that poll. Results of a kind that has changed since are never found again. */
   readonly #results = new LRUCache<string, FoundPage>({
     maxSize: maximumResults,
     maxEntrySize: maximumResult,
     sizeCalculation: sizeOf,
   })
   readonly #readBefore = new ReadBefore(maximumResults)
-  /** Commits that changed a kind. */
   readonly #changes = new Map<string, number>()
   readonly #writerDatabase: DatabaseSync
   readonly #writer: SqliteWriter
@@ -325,7 +324,7 @@ class SqliteStore extends SqliteReader implements Store {
     return this.#fault
   }
 
-  /** Work that was queued in reaction to the last result has arrived when this resolves. */
+  /** Resolves when work that was queued in reaction to the last result has arrived. */
   async #nextStaged(): Promise<Job[]> {
     await new Promise<void>((resolve) => process.nextTick(resolve))
     return this.#queue.splice(0, stagedGroup)

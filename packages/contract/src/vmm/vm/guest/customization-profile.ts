@@ -1,7 +1,4 @@
-/**
- * Settings of a Windows setup, in a profile and in the override of a VM that is made with it.
- * Source: catalogue vmm.json; behaviour vmm.md 1.14.
- */
+/** Windows setup: in a profile, and in the override of a VM. Source: catalogue vmm.json; behaviour vmm.md 1.14. */
 import * as s from '../../../schema.ts'
 import { IPv4Address } from '../../../shapes.ts'
 
@@ -153,7 +150,6 @@ export const SysprepConfigOverrideSpec = object('SysprepConfigOverrideSpec', {
   ),
 })
 
-/** How a VM is made with a profile. */
 export const VmGcProfileConfig = object('Config', {
   profile: VmGcProfileReference,
   configOverrideSpec: s.optional(s.oneOf(SysprepConfigOverrideSpec)),

@@ -34,7 +34,7 @@ export const GuestTools = s.object('vmm.v4.ahv.config.GuestTools', {
   guestInfo: s.readOnly(s.object('vmm.v4.ahv.config.GuestInfo', guestInfo)),
 })
 
-/** `type`: name of the type without its last word, as in `RebootPreferenceSchedule`. */
+/** `type`: without its last word, as in `RebootPreferenceSchedule`. */
 const rebootPreference = (type: string) =>
   s.optionalObject(type, {
     scheduleType: s.optional(s.enumeration(['SKIP', 'IMMEDIATE', 'LATER'])),
@@ -42,7 +42,7 @@ const rebootPreference = (type: string) =>
     schedule: s.optionalObject(`${type}Schedule`, { startTime: s.optional(s.timestamp()) }),
   })
 
-/** Bodies of the actions. `prefix`: what the names of their types begin with. */
+/** Bodies of the actions. `prefix`: beginning of the names of their types. */
 export const guestToolsBodies = (prefix: string) => ({
   insert: { capabilities },
   install: {
@@ -60,7 +60,7 @@ const bodies = guestToolsBodies('vmm.v4.ahv.config.')
 
 export const GuestToolsInsertConfig = s.object('vmm.v4.ahv.config.GuestToolsInsertConfig', {
   ...bodies.insert,
-  /** For tools that are installed: inserts the ISO with their configuration. */
+  /** The tools are installed: the ISO has their configuration only. */
   isConfigOnly: s.withDefault(s.boolean(), false),
 })
 export const GuestToolsInstallConfig = s.object('vmm.v4.ahv.config.GuestToolsInstallConfig', bodies.install)

@@ -1,7 +1,6 @@
 /**
- * An emulated NIC has two equivalent pairs of fields, `backingInfo`/`networkInfo` and the newer `nicBackingInfo`/
- * `nicNetworkInfo`: bodies may use either (the newer wins), answers have both. SR-IOV and offload: the newer pair only.
- * Source: catalogue vmm.json; behaviour vmm.md 1.4, 2, operation-roles.tsv.
+ * Emulated NICs: the older `backingInfo`/`networkInfo` equals `nicBackingInfo`/`nicNetworkInfo`: bodies may use either (the newer wins),
+ * answers have both. SR-IOV and offload: the newer pair only. Source: catalogue vmm.json; behaviour vmm.md 1.4, 2, operation-roles.tsv.
  */
 import { names } from '../../../names.ts'
 import { action, create, get, list, remove, resource, update } from '../../../operation.ts'

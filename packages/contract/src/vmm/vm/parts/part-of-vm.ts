@@ -1,6 +1,5 @@
 import * as s from '../../../schema.ts'
 
-/** Options of a kind whose entities are entries of a list of a VM. */
 export const partOfVm = (listedIn: string) =>
   ({
     derived: true,

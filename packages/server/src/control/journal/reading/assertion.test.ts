@@ -47,7 +47,7 @@ function aSite(mode: 'frozen' | 'real' = 'frozen') {
   return {
     settle: (asserted: Partial<CallAssertion>) =>
       evaluateAssertion(site, { filter: undefined, withinMilliseconds: 0, ...asserted }),
-    /** By the number of the reading of the clock. */
+    /** By number of the reading of the clock. */
     later: (...work: (() => void)[]) => void looks.push(...work),
     record: (count = 1) => {
       calls += count

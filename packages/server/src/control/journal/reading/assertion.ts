@@ -1,4 +1,4 @@
-/** Waits until enough calls match, or until a timeout on the world clock; on real time while that clock is frozen. */
+/** Waits for enough calls, or a timeout on the world clock; real time while that is frozen. */
 import type { Clock, WorldClock } from '../../../core/time/clock.ts'
 import { formatTime } from '../../../core/time/time.ts'
 import { and, evaluateFilter, fieldsOf, type TypedFilter } from '../../../odata/index.ts'
@@ -21,7 +21,7 @@ export interface AssertionContext {
 
 /** Real time after which an assertion answers in any case. */
 export const longestWaitMilliseconds = 60_000
-/** Real time between two looks at the world clock. A timer of that clock would itself be an event of the world. */
+/** Real time: a timer of the world clock would itself be an event of the world. */
 const pollMilliseconds = 20
 const shownMatching = 10
 const maximumNearMisses = 5

@@ -1,7 +1,4 @@
-/**
- * Recorded calls as server-sent events. Holds at most one batch of calls and reads as fast as its client; a client that
- * is too slow gets a `gap` event with the number of dropped calls. Source: HTML standard, "Server-sent events".
- */
+/** Calls as server-sent events, at the client's speed; slow clients get a `gap` event. Source: HTML standard, "Server-sent events". */
 import type { Clock } from '../../../core/time/clock.ts'
 import type { TypedFilter } from '../../../odata/index.ts'
 import type { Journal } from '../journals.ts'

@@ -49,10 +49,7 @@ export function requestText(request: ApiRequest, trace: Trace, naming: Naming): 
   )
 }
 
-/**
- * @param body as sent; the contract renders no secrets except those that a creation shows once
- * @param bytes of the body, if it is encoded already
- */
+/** @param body the contract renders no secrets except those that a creation shows once @param bytes of the body, if encoded already */
 export function sentBody(body: string, bytes: Uint8Array | undefined): SentBody {
   if (bytes === undefined && isShort(body)) return { text: body }
   const encoded = bytes ?? Buffer.from(body)
@@ -71,10 +68,7 @@ export const showsSecrets = (operation: Operation | undefined): operation is Ope
 
 const searched = new WeakMap<Uint8Array, boolean>()
 
-/**
- * Whether the answer shows a task to its owner, with a secret.
- * @param bytes the body; clients that poll get the same object, which is searched once
- */
+/** The task is shown to its owner, with a secret. @param bytes of the body; the same object for polling clients is searched once */
 export function holdsSecretDetails(operation: Operation | undefined, body: string, bytes?: Uint8Array): boolean {
   if (operation?.resource !== Task) return false
   const cached = bytes && searched.get(bytes)

@@ -1,7 +1,4 @@
-/**
- * The JSON of a recorded call, without its bodies. Concatenated member by member because every request pays for it:
- * building an object and calling JSON.stringify takes several times as long.
- */
+/** JSON of a call without bodies, concatenated, because every request pays for it and JSON.stringify takes several times as long. */
 
 import type { Operation } from '@hyperplane/contract'
 import { ApiError, Refusal } from '../../../core/api-error.ts'
@@ -59,7 +56,7 @@ const isSameContext = (one: CallContext, other: CallContext): boolean =>
   one.profile === other.profile &&
   one.decision === other.decision
 
-/** Members that differ between calls, or are rare. Few pieces: V8 copies each one again when the text is written. */
+/** Members that differ or are rare. Few pieces: V8 copies each one again when the text is written. */
 export function ownText(call: EndedCall, trace: Trace): string {
   const { request, outcome, refused } = call
   const { onBehalfOf, query } = request

@@ -1,6 +1,6 @@
 /**
- * An append-only log of calls that no query has needed yet, in files that are deleted whole: most calls are dropped
- * before anybody queries them, so indexing them at once would be wasted. Each file is named by its first call's number.
+ * Calls that no query has needed yet, in files that are deleted whole: most are dropped unread, so indexing them would be wasted. Files are
+ * named by their first call's number.
  */
 import {
   closeSync,
@@ -19,7 +19,7 @@ import { sizesIn } from '../packed-calls.ts'
 import type { PackedPart } from '../protocol.ts'
 
 const maximumFileBytes = 4 * 1024 * 1024
-/** A header is three 32-bit numbers: bytes of the part, its calls, and their size as bounds count it. */
+/** Three 32-bit numbers: bytes of the part, its calls, and their size as bounds count it. */
 const headerBytes = 12
 
 export interface LoggedPart {
@@ -112,7 +112,7 @@ export class CallLog {
     return size
   }
 
-  /** A deletion that fails is repeated with the next one. */
+  /** A failed deletion is repeated with the next one. */
   removeFilesUpTo(number: number): void {
     for (let oldest = this.#files[0]; oldest !== undefined && oldest.last <= number; oldest = this.#files[0]) {
       if (this.#files.length === 1) this.close()

@@ -41,10 +41,7 @@ export const callColumns = journalTable.columns.filter(({ path }) => path !== 's
 const columnTypes = callColumns.map(({ name, affinity }) => `${name} ${affinity}`).join(', ')
 const columnNames = callColumns.map(({ name }) => name).join(', ')
 
-/**
- * Columns for filters are in a table of their own, because the documents are long. Without an index: rows are inserted
- * and deleted in the order of their numbers, and a scan of 100,000 narrow rows takes milliseconds.
- */
+/** A separate table, because documents are long. No indexes: rows are ordered by number, and scanning 100,000 takes milliseconds. */
 export const journalTables = `
   CREATE TABLE record (sequence INTEGER PRIMARY KEY, size INTEGER NOT NULL, document TEXT NOT NULL);
   CREATE TABLE found (sequence INTEGER PRIMARY KEY, ${columnTypes});

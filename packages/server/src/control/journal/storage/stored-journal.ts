@@ -259,7 +259,7 @@ export class StoredJournal {
       this.#database.prepare(`DELETE FROM ${table} WHERE sequence < ?`).run(this.#state.first)
   }
 
-  /** Calls up to this number were dropped, or are in the database: their log is not needed. */
+  /** Up to this number the log is not needed: calls were dropped, or are in the database. */
   get #lastNotNeeded(): number {
     return Math.max(this.#state.first - 1, this.#state.unpacked)
   }
@@ -314,7 +314,7 @@ function openDatabase(folder: string, timeLimit: TimeLimit): DatabaseSync {
   return openDatabase(folder, timeLimit)
 }
 
-/** True for errors that mean corrupt files; others, such as a full disk, may pass. */
+/** Corrupt files only; other errors, such as a full disk, may pass. */
 export function isDamage(error: unknown): boolean {
   const cause = error instanceof StoreRefusal ? error.cause : error
   const { errcode = 0, code } = cause as { readonly errcode?: number; readonly code?: string }

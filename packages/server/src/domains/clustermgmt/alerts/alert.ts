@@ -1,13 +1,13 @@
 /**
- * Alerts of clusters: conditions that need a person. An alert is open while its condition lasts; its opening and its closing are
- * notices, which every receiver gets once. Source: behaviour clustermgmt.md 1.12, 3.
+ * Conditions that need a person. An alert is open while its condition lasts; receivers get a notice of its opening and closing once.
+ * Source: behaviour clustermgmt.md 1.12, 3.
  */
 
 import { type EntityOf, enumeration, optional, resource, text, timestamp, uuid } from '@hyperplane/contract'
 import type { ScheduleContext } from '../../context.ts'
 
 interface AlertType {
-  /** Receivers recognise the alert by it: it never changes. */
+  /** Never changes: receivers recognise the alert by it. */
   readonly number: number
   readonly severity: 'CRITICAL' | 'WARNING'
   readonly title: string
@@ -27,7 +27,6 @@ export type AlertTypeName = keyof typeof alertTypes
 const fields = {
   clusterExtId: uuid(),
   type: enumeration(Object.keys(alertTypes) as AlertTypeName[]),
-  /** `Disk`, `Host`, `Cluster`, `StoragePool` or `StorageContainer`. */
   entityKind: text(),
   entityExtId: uuid(),
   entityName: text(),
@@ -45,7 +44,7 @@ export const OpenAlert = resource('internal.v1.clustermgmt.OpenAlert', {
   ofCluster: { by: 'clusterExtId' },
 })
 
-/** Kept as long as statistics, whose scores of health it changes. */
+/** As old as statistics, whose scores of health they change. */
 export const ClosedAlert = resource('internal.v1.clustermgmt.ClosedAlert', {
   fields: { ...fields, closedAt: timestamp() },
   indexed: ['clusterExtId'],
@@ -58,7 +57,6 @@ export const AlertNotice = resource('internal.v1.clustermgmt.AlertNotice', {
     receiver: text(),
     alertExtId: uuid(),
     change: enumeration(['OPENED', 'CLOSED']),
-    /** World time of the change. */
     time: timestamp(),
   },
   indexed: ['receiver'],
@@ -68,8 +66,5 @@ export const AlertNotice = resource('internal.v1.clustermgmt.AlertNotice', {
 export type Alert = EntityOf<typeof OpenAlert>
 export type Notice = EntityOf<typeof AlertNotice>
 
-/**
- * Gets the notices of all clusters once, oldest first. They are removed after it has returned: a crash in between repeats them
- * under the same ids. It must return soon, because later notices wait for it.
- */
+/** Notices of all clusters, oldest first; removed afterwards: a crash repeats them under the same ids. Return soon: later notices wait. */
 export type AlertReceiver = (ctx: ScheduleContext, notices: readonly Notice[]) => Promise<void>

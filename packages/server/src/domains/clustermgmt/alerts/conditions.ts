@@ -1,4 +1,4 @@
-/** The conditions that alerts report, as they are now. Source: behaviour clustermgmt.md 1.12, 3 (Capacity). */
+/** Present conditions for alerts. Source: behaviour clustermgmt.md 1.12, 3 (Capacity). */
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
@@ -19,7 +19,7 @@ import type { Alert } from './alert.ts'
 export type Condition = Omit<Alert, 'extId' | 'openedAt'> & { readonly openedAt?: string }
 
 export const lowPercent = 10
-/** Usage that moves around the limit does not open and close an alert again and again. */
+/** Usage around the limit must not open and close an alert again and again. */
 const recoveredPercent = 12
 
 export async function failuresIn(

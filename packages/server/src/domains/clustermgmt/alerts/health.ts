@@ -5,7 +5,7 @@ import { type Alert, alertTypes, ClosedAlert, OpenAlert } from './alert.ts'
 const healthy = 100
 const scores = { WARNING: 74, CRITICAL: 24 } as const
 
-/** @returns the score at a time, milliseconds since 1970: that of the worst alert that is open */
+/** @returns the score at a time in milliseconds since 1970: that of the worst open alert */
 export async function healthOver(
   store: Reader,
   clusterExtId: string,

@@ -3,7 +3,7 @@ import { logAlerts } from '../rsyslog/alert-lines.ts'
 import { sendTraps } from '../snmp/send-traps.ts'
 import type { AlertReceiver } from './alert.ts'
 
-/** By a name that is stored with the notices and never changes. */
+/** The names are stored with the notices and never change. */
 export const alertReceivers: Readonly<Record<string, AlertReceiver>> = {
   snmp: sendTraps,
   syslog: logAlerts,

@@ -1,4 +1,4 @@
-/** Everything that keeps nodes from joining, at once. Source: behaviour clustermgmt.md 1.3 (Expand, pre-checks). */
+/** Obstacles to joining, all at once. Source: behaviour clustermgmt.md 1.3 (Expand, pre-checks). */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { rowWithId } from '../../../core/standard.ts'
@@ -17,10 +17,8 @@ export interface NodePlan {
   readonly uplinks: readonly NodeUplinks[]
 }
 
-/** By node. */
 export type ExpansionPlan = Readonly<Record<string, NodePlan>>
 
-/** @throws ApiError with all that keeps the nodes from joining */
 export async function planExpansion(ctx: StepContext, expansion: Expansion): Promise<ExpansionPlan> {
   const { clusterExtId, nodes, skipsChecks, skipsNetworking } = expansion
   const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
@@ -114,7 +112,7 @@ async function nameFaults({ store }: StepContext, { clusterExtId, nodes }: Expan
     .map(({ path, hostName }) => `${path}/hypervisorHostname: the cluster has a host "${hostName}" already`)
 }
 
-/** A cluster that survives the loss of a rack has to know in which rack each block is. */
+/** A cluster that survives the loss of a rack must know the rack of each block. */
 async function rackFaults(
   { store }: StepContext,
   { config }: Cluster,

@@ -16,10 +16,8 @@ type NodeParam = ExpansionBody['nodeParams']
 type NodeItem = NonNullable<NodeParam['nodeList']>[number]
 type Item = Partial<NodeItem> & { readonly path: string; readonly hostType: HostType }
 
-/** A node that is to join, as the task stores it. */
 export interface JoiningNode {
   readonly nodeUuid: string
-  /** Path of the item in the request. */
   readonly path: string
   readonly given: GivenNode
   readonly hostName: string
@@ -166,7 +164,7 @@ function joining(node: NodeView, item: Item, hostName: string): JoiningNode {
   }
 }
 
-/** `<cluster>-5`: the first number from the number of hosts on that is free; takes the name. */
+/** `<cluster>-5`: the first free number from the number of hosts on; reserves the name. */
 export function freeName(cluster: string, names: Set<string>): string {
   const prefix = cluster
     .toLowerCase()

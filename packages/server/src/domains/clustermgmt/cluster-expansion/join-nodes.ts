@@ -12,7 +12,7 @@ import { joinNode } from './join-node.ts'
 const operation = 'Add Node'
 const atOnce = 8
 
-/** @throws ApiError with the messages of the nodes that could not join; CancelAccepted */
+/** @throws ApiError with the messages of the failed nodes; CancelAccepted */
 export async function joinAll(
   ctx: StepContext,
   clusterExtId: string,
@@ -42,7 +42,7 @@ export async function joinAll(
   throw new ApiError('CONFLICT', { fault: `These nodes could not join: ${names}.` }, { further })
 }
 
-/** Waits for the subtasks that have begun, then undoes what they did, last node first. */
+/** Waits for the subtasks that have begun, then undoes them, last node first. */
 export async function undoJoins(ctx: StepContext, nodes: readonly JoiningNode[]): Promise<void> {
   await ctx.untilEnded([...(await startedSubtasks(ctx, operation)).values()])
   for (const { nodeUuid } of nodes.toReversed()) await ctx.drivers.hardware.takeBackNode(nodeUuid, ctx.taskExtId)

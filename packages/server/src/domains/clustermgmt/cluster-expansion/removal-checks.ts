@@ -1,4 +1,4 @@
-/** Everything that keeps hosts in their cluster, at once. Source: behaviour clustermgmt.md 1.3 (Remove, checks). */
+/** Obstacles to leaving, all at once. Source: behaviour clustermgmt.md 1.3 (Remove, checks). */
 import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { NodeRemovalParams } from '@hyperplane/contract/clustermgmt/cluster-expansion'
@@ -31,7 +31,6 @@ export interface Removal {
 const mostFilledPercent = 90
 const upgrading: readonly unknown[] = ['PENDING', 'DOWNLOADING', 'QUEUED', 'PREUPGRADE', 'UPGRADING', 'SCHEDULED']
 
-/** @throws ApiError with all that keeps the hosts in the cluster */
 export async function checkRemoval(ctx: StepContext, removal: Removal): Promise<void> {
   const { clusterExtId, hostExtIds, skipsChecks, skips } = removal
   const cluster = await rowWithId(ctx.store, Cluster, clusterExtId, 'clusterExtId')
@@ -68,7 +67,7 @@ async function spaceFaults(ctx: StepContext, clusterExtId: string, staying: read
   return [`The other hosts have room for ${most} bytes, and the cluster stores or reserves ${takenBytes}.`]
 }
 
-/** Names entities that are bound to the hosts, and cannot leave with their VMs. */
+/** Entities that are bound to the hosts, and cannot leave with their VMs. */
 export async function bondFaults(
   { store }: { readonly store: Reader },
   { clusterExtId }: Removal,

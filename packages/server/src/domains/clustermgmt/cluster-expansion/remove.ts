@@ -104,7 +104,7 @@ async function setStatus(
 const lookEveryMillis = 1000
 const desertedWithinMillis = 15 * 60_000
 
-/** Appliances of gateways leave by themselves a host that is closed. @throws ApiError when one has not left in time */
+/** Appliances of gateways leave a closed host by themselves. @throws ApiError when one has not left in time */
 async function untilDeserted(ctx: StepContext, hostExtId: string): Promise<void> {
   const end = ctx.clock.now() + desertedWithinMillis
   for (;;) {
@@ -118,7 +118,6 @@ async function untilDeserted(ctx: StepContext, hostExtId: string): Promise<void>
   }
 }
 
-/** By drive. */
 type Migration = Readonly<Record<string, Evacuation>>
 
 async function planMigration(ctx: StepContext, { clusterExtId, hostExtIds }: Removal): Promise<Migration> {

@@ -22,7 +22,6 @@ type Function = NonNullable<Config['clusterFunction']>[number]
 const maximumNodes = 32
 const functions: readonly Function[] = ['AOS', 'ONE_NODE', 'TWO_NODE']
 
-/** Faults of the body alone. */
 export function newClusterFaults({ config = {}, network = {}, nodes = {} }: Body): ApiError[] {
   const { nodeList = [] } = nodes
   const isCount = nodeList.length > 0 && nodeList.length <= maximumNodes
@@ -117,7 +116,7 @@ export function joiningNodes(name: string, nodes: readonly NodeView[]): JoiningN
   }))
 }
 
-/** The row, with secrets that are not sealed yet. @throws ApiError 400 for settings that the nodes do not allow */
+/** Secrets are not sealed yet. @throws ApiError 400 for settings that the nodes do not allow */
 export function newCluster(ctx: WriteContext, body: Body, nodes: readonly NodeView[]): Cluster {
   const extId = ctx.ids.uuid()
   const { faultToleranceState = {}, ...config } = body.config ?? {}

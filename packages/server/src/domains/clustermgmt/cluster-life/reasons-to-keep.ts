@@ -1,4 +1,4 @@
-/** Everything for which a cluster cannot be destroyed. Source: behaviour clustermgmt.md 1.2 (state × action). */
+/** Obstacles to destroying a cluster. Source: behaviour clustermgmt.md 1.2 (state × action). */
 import type { AnyResource } from '@hyperplane/contract'
 import type { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'

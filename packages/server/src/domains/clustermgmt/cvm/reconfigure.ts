@@ -1,7 +1,6 @@
 /**
- * Resizes the controller VMs of a cluster one after another, so that the others continue to serve its storage. A
- * failure restores its own controller VM and ends the roll; those that were resized before stay so. Source: behaviour
- * clustermgmt.md 1.6.
+ * One after another, so that the others serve the storage. A failure restores its own controller VM and ends the roll; earlier ones stay
+ * resized. Source: behaviour clustermgmt.md 1.6.
  */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Cvm } from '@hyperplane/contract/clustermgmt/cvm'
@@ -113,7 +112,7 @@ export const reconfigureControllerVms = defineTask<Roll>({
   },
 })
 
-/** A cancellation lets the controller VM that is being resized finish. @throws ApiError when one could not be resized */
+/** After a cancel the present controller VM is finished. @throws ApiError when one could not be resized */
 async function roll(ctx: StepContext, { clusterExtId, changes }: Roll): Promise<void> {
   const sizes = new Map(changes.map(({ hostExtId, size }) => [controllerVmId(hostExtId), { hostExtId, size }]))
   for (const [index, extId] of [...sizes.keys()].entries()) {

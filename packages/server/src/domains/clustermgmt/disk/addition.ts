@@ -66,7 +66,6 @@ async function driveWith({ store, drivers }: WriteContext, clusterExtId: string,
 
 type Replacement = NonNullable<Body['diskPartitionInfo']>['driveReplacementOption']
 
-/** @throws ApiError 400 */
 function requireReplacement({ sizeBytes, replacedBytes }: Drive, option: Replacement): void {
   if (option === undefined) return
   const path = 'diskPartitionInfo/driveReplacementOption'

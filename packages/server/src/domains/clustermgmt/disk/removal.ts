@@ -54,11 +54,7 @@ export async function startRemoval(ctx: WriteContext, disk: DiskRow): Promise<Ta
   return task
 }
 
-/**
- * A disk that works must leave its host with others, also while the host is down, and its data must fit on disks of
- * hosts that are up.
- * @throws ApiError 409
- */
+/** A working disk must leave its host with others, and its data must fit on disks of hosts that are up. @throws ApiError 409 */
 async function requireDispensable(ctx: WriteContext, disk: DiskRow, at: OfDisk): Promise<void> {
   const drive = driveOf(ctx.drivers, at)
   if (drive === undefined || !isWorking(drive)) return
@@ -153,7 +149,7 @@ async function moveData(ctx: StepContext, { clusterExtId, diskExtId }: OfDisk): 
   )
 }
 
-/** Does nothing with a disk that has left with its cluster. */
+/** Skips a disk that has left with its cluster. */
 export async function changeDisk(
   store: Transaction,
   diskExtId: string,

@@ -1,7 +1,4 @@
-/**
- * Empties a host, and stops its controller VM. A failure, a time-out and a cancellation bring the VMs back, unless the
- * request says otherwise. Source: behaviour clustermgmt.md 1.4 (enterHostMaintenance).
- */
+/** Failure, time-out and cancel bring the VMs back by default. Source: behaviour clustermgmt.md 1.4 (enterHostMaintenance). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -144,7 +141,7 @@ const maintenanceOf = (ctx: Pick<StepContext, 'store'>, { hostExtId }: Evacuatin
 const isCanceledOrTooLate = (ctx: StepContext): boolean => ctx.cancelRequested() || isTooLate(ctx, 'mark unschedulable')
 const hasFailed = (ends: Ends): boolean => [...ends.values()].some(({ status }) => status === 'FAILED')
 
-/** A VM that cannot leave ends this; one that was deleted or has stopped does not. @throws as `requireAllLeft` */
+/** Fails if a VM cannot leave; deleted and stopped ones are skipped. @throws as `requireAllLeft` */
 async function moveAll(ctx: StepContext, input: Evacuating): Promise<void> {
   let staying = planned(ctx).moved
   while (staying.length > 0) {
@@ -179,7 +176,7 @@ async function requireAllLeft(ctx: StepContext, { hostExtId, timeoutSeconds }: E
   throw new ApiError('CONFLICT', { fault }, { further: further.slice(0, maximumErrors - 1) })
 }
 
-/** @throws ApiError naming the VMs that are still there */
+/** @throws ApiError naming the remaining VMs */
 async function requireEmpty(ctx: StepContext, { hostExtId }: Evacuating): Promise<void> {
   const left = await vmsOn(ctx.store, hostExtId)
   if (left.length === 0) return
@@ -198,7 +195,6 @@ export async function endEvacuation(ctx: StepContext, input: Evacuating): Promis
   })
 }
 
-/** The VMs that left. */
 async function report(ctx: RecordContext, input: Evacuating): Promise<void> {
   const { movedVmExtIds = [], stoppedVmExtIds = [] } = (await maintenanceOf(ctx, input)) ?? {}
   for (const kind of [Vm, ExternVm])

@@ -1,6 +1,4 @@
-/**
- * Maintenance of a host of an ESX cluster: its management moves the VMs that run there. Source: behaviour clustermgmt.md 1.4.
- */
+/** The management of an ESX cluster moves the VMs of a host. Source: behaviour clustermgmt.md 1.4. */
 import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import type { HostMaintenanceCommonSpec } from '@hyperplane/contract/clustermgmt/host-maintenance'
@@ -54,7 +52,7 @@ interface Move {
   readonly to: string
 }
 
-/** The smallest VMs leave first, each to the host with the most free memory. @throws ApiError VMM-40001 */
+/** Smallest VMs first, each to the host with the most free memory. @throws ApiError VMM-40001 */
 async function planMoves(ctx: StepContext, { hostExtId, clusterExtId }: Evacuating): Promise<readonly Move[]> {
   const room = await freeMemoryBytes(ctx, clusterExtId)
   room.delete(hostExtId)
@@ -72,7 +70,6 @@ async function planMoves(ctx: StepContext, { hostExtId, clusterExtId }: Evacuati
   return moves
 }
 
-/** By host that takes VMs. */
 async function freeMemoryBytes({ drivers, store }: Pick<StepContext, 'drivers' | 'store'>, clusterExtId: string) {
   const open = (await hostsOf(store, clusterExtId)).filter(
     ({ extId, maintenanceState = 'normal' }) => maintenanceState === 'normal' && drivers.hardware.isHostUp(extId),
@@ -85,7 +82,7 @@ async function freeMemoryBytes({ drivers, store }: Pick<StepContext, 'drivers' |
   return room
 }
 
-/** Asks the management: rows follow it a moment later. @throws DriverError, final, when it is not connected */
+/** From the management: rows follow a moment later. @throws DriverError, final, when it is not connected */
 async function runningOn({ drivers }: Pick<StepContext, 'drivers'>, clusterExtId: string) {
   const inventories = await drivers.externalHypervisor.inventory()
   const inventory = inventories.find((one) => one.clusterExtId === clusterExtId)

@@ -1,6 +1,6 @@
 /**
- * The host takes VMs again, and those that it had before come back where there is room. From its first step on the task
- * only goes forward. Source: behaviour clustermgmt.md 1.4 (exitHostMaintenance); vmm.md 3.2.
+ * The host takes VMs again, and its former ones return where there is room; the task only goes forward.
+ * Source: behaviour clustermgmt.md 1.4 (exitHostMaintenance); vmm.md 3.2.
  */
 import { defineTask, type Step, type StepContext, type TaskEnd } from '../../context.ts'
 import { HostMaintenance, hostTasks, type Repopulating } from '../../scheduling/host-maintenance.ts'
@@ -10,7 +10,6 @@ import { isTooLate } from './plan.ts'
 import { setState } from './states.ts'
 import { returnMoved, startStopped, warnOfFailed } from './vms.ts'
 
-/** Ends of subtasks that failed, by VM. */
 type Failed = readonly (readonly [vmExtId: string, end: TaskEnd])[]
 
 const repopulationSteps: readonly Step<Repopulating>[] = [
@@ -61,7 +60,6 @@ export const exitMaintenance = defineTask<Repopulating>({
   steps: [startController, ...repopulationSteps],
 })
 
-/** Ends what `evacuateHost` began. */
 export const repopulateHost = defineTask<Repopulating>({
   name: hostTasks.repopulate.name,
   pointOfNoReturn: 'schedulable',

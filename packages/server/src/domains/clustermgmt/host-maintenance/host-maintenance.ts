@@ -104,7 +104,6 @@ async function exit(ctx: Context, body: Leaving, signedIn: SignIn | undefined): 
 const taskOf = (operation: string, { extId, hostName: name, cluster }: Host) =>
   taskAbout(operation, Host, { extId, name }, cluster.uuid)
 
-/** @throws ApiError 400, 409, 503 */
 function clusterOf(ctx: Context, { vcenterInfo }: Leaving, signedIn: SignIn | undefined): Cluster {
   const cluster = parentOf(ctx, 'clusterExtId', Cluster)
   if (isEsx(cluster)) requireSignIn(vcenterInfo, signedIn)

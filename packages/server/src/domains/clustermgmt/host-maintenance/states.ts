@@ -1,4 +1,4 @@
-/** The fields of a host that show its maintenance. Source: behaviour clustermgmt.md 1.4 (table). */
+/** Fields that show the maintenance of a host. Source: behaviour clustermgmt.md 1.4 (table). */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import type { Transaction } from '../../../store/store.ts'
 

@@ -73,7 +73,7 @@ export async function returnMoved(ctx: StepContext, hostExtId: string, limits: L
   })
 }
 
-/** Starts the VMs that were shut down and have not been started since. */
+/** Only VMs that were shut down and have not been started since. */
 export async function startStopped(
   ctx: StepContext,
   hostExtId: string,
@@ -111,7 +111,6 @@ async function hasStarted({ store }: StepContext, vmExtId: string, taskExtId: st
   return (await store.get(Task, taskExtId))?.status !== 'QUEUED'
 }
 
-/** Warns of VMs whose subtask did not succeed. */
 export async function warnOfFailed(
   ctx: Pick<RecordContext, 'store' | 'warn'>,
   ends: Ends,

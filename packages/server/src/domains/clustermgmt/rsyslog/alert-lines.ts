@@ -2,7 +2,6 @@
 import type { Drivers } from '../../../drivers/drivers.ts'
 import { type AlertTypeName, alertTypes, type Notice } from '../alerts/alert.ts'
 
-/** The module that would notice it. */
 const modules: Readonly<Record<AlertTypeName, string>> = {
   DISK_FAILED: 'STARGATE',
   HOST_FAILED: 'GENESIS',

@@ -1,7 +1,4 @@
-/**
- * The rows follow the rsyslog servers of the cluster's settings, changed through this API, by a profile or at the
- * cluster. Source: behaviour clustermgmt.md 1.10, 1.11.
- */
+/** Rows follow the cluster's rsyslog settings, changed by API, profile or at the cluster. Source: behaviour clustermgmt.md 1.10, 1.11. */
 import type { EntityOf } from '@hyperplane/contract'
 import { RsyslogServer } from '@hyperplane/contract/clustermgmt/rsyslog-server'
 import { canonicalJson } from '../../../core/idempotency.ts'
@@ -10,7 +7,7 @@ import type { Transaction } from '../../../store/store.ts'
 import { type Following, type Write, writesOf } from '../followed-rows.ts'
 
 export type ServerRow = EntityOf<typeof RsyslogServer>
-/** As the settings of a cluster hold it: without an id. */
+/** Without an id, as in the settings of a cluster. */
 export type Server = NonNullable<ClusterSettings['RSYSLOG_SERVER_CONFIG']>[number]
 
 export function serverIn(row: Server): Server {
@@ -21,11 +18,9 @@ export function serverIn(row: Server): Server {
 export const endpointKey = ({ ipAddress: { ipv4, ipv6 }, port, networkProtocol }: Omit<Server, 'serverName'>): string =>
   [ipv4?.value ?? '', ipv6?.value ?? '', port, networkProtocol].join(' ')
 
-/** Receives the lines. */
 export const addressOfServer = ({ ipAddress: { ipv4, ipv6 } }: Pick<Server, 'ipAddress'>): string =>
   ipv4?.value ?? ipv6?.value ?? ''
 
-/** The writes after which the rows agree with the settings. */
 export async function rsyslogWrites(
   ctx: Following,
   clusterExtId: string,

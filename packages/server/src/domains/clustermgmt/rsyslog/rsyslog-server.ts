@@ -26,7 +26,6 @@ interface OfServer extends OfCluster {
 
 const maximumServers = limit('rsyslog servers of a cluster', maximumRsyslogServers)
 
-/** @throws ApiError 422 */
 function requireRoom(ctx: Pick<WriteContext, 'services'>, found: number): void {
   const maximum = limitOf(ctx, maximumServers)
   if (found > maximum) throw new ApiError('LIMIT_EXCEEDED', { limit: maximumServers.name, maximum, found })
@@ -141,7 +140,6 @@ function warnUnlessSent(ctx: RecordContext, server: ServerRow): void {
   if (refusal !== undefined) ctx.warn(`No line is sent to ${address} now: ${refusal}.`)
 }
 
-/** @throws ApiError 409 */
 async function requireFreeReceiver({ store }: WriteContext, clusterExtId: string, server: ServerRow): Promise<void> {
   const other = await store.findOne(RsyslogServer, { clusterExtId, receiver: endpointKey(server) })
   if (other === undefined || other.extId === server.extId) return

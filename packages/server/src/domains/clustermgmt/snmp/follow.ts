@@ -1,7 +1,4 @@
-/**
- * The rows follow the SNMP settings of the cluster, changed through this API, by a profile or at the cluster. A
- * cluster shows only digests of keys, so the rows keep those keys whose digests agree.
- */
+/** Rows follow the cluster's SNMP settings, changed by API, profile or cluster, which shows digests only: matching keys stay. */
 import { SnmpSettings } from '@hyperplane/contract/clustermgmt/snmp-config'
 import { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'
 import { SnmpUser } from '@hyperplane/contract/clustermgmt/snmp-user'

@@ -46,7 +46,7 @@ export const withUser = (section: Section, user: User): Section => ({
   users: replacedOrAdded(section.users, ({ username }) => username === user.username, user),
 })
 
-/** @param before key of the trap that it replaces */
+/** @param before key of the replaced trap */
 export const withTrap = (section: Section, trap: Trap, before = trapKey(trap)): Section => ({
   ...section,
   traps: replacedOrAdded(section.traps, (other) => [before, trapKey(trap)].includes(trapKey(other)), trap),

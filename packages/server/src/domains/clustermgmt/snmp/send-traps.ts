@@ -51,7 +51,7 @@ async function trapReceiver(
   return address === undefined || security === undefined ? undefined : { address, port, protocol, isInform, security }
 }
 
-/** That of the protocol's family, otherwise the only one. */
+/** Address of the protocol's family, else the only one. */
 export function receiverAddressOf(
   { address: { ipv4, ipv6 } }: Pick<Trap, 'address'>,
   protocol = 'UDP',
@@ -60,7 +60,7 @@ export function receiverAddressOf(
   return first?.value ?? second?.value
 }
 
-/** Undefined: the manager does not have the keys, because they were changed at the cluster. */
+/** Undefined: the manager lacks the keys, because they were changed at the cluster. */
 async function userSecurity(
   ctx: ScheduleContext,
   clusterExtId: string,

@@ -12,7 +12,6 @@ import { clusterInPath, snmpChange, startSnmpChange } from './tasks.ts'
 
 interface OfTrap {
   readonly trap: TrapRow
-  /** Key of the stored trap; absent for a new one. */
   readonly before?: string
 }
 

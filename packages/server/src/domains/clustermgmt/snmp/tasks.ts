@@ -23,9 +23,8 @@ import { followSnmp, snmpConfigId } from './follow.ts'
 import { type Section, sectionIn, type User } from './section.ts'
 
 interface Change<I> {
-  /** Words of the task's name: `Create SNMP User`. */
   readonly operation: string
-  /** The input as its task finds the stored rows. Default: as it was accepted. */
+  /** As of the stored rows at the run of the task. Default: as accepted. */
   readonly current?: (store: Reader, input: I) => Promise<I>
   /** Refusals that depend on what is set now. */
   readonly faults: (present: Section, input: I) => readonly ApiError[]
@@ -35,7 +34,6 @@ interface Change<I> {
   readonly given?: (input: I) => readonly User[]
   /** Writes the row that the request names. Its settings are on the cluster already. */
   readonly record?: (ctx: RecordContext, input: I) => Promise<unknown>
-  /** Removes what the request itself wrote. */
   readonly onUndone?: (ctx: RecordContext, input: I) => Promise<void>
 }
 
@@ -65,10 +63,7 @@ export function snmpChange<I>(change: Change<I>): SnmpChange<I> {
   return { ...change, task }
 }
 
-/**
- * @param entity default: the SNMP configuration
- * @throws ApiError 503, and the faults of the change
- */
+/** @param entity default: the SNMP configuration @throws ApiError 503, and the faults of the change */
 export async function startSnmpChange<I extends object>(
   ctx: WriteContext,
   cluster: Cluster,
@@ -77,7 +72,7 @@ export async function startSnmpChange<I extends object>(
   entity: AffectedEntity = affected(SnmpSettings, { extId: snmpConfigId(cluster.extId) }),
 ): Promise<TaskStarted> {
   requireReachable(ctx, cluster)
-  // Tasks that come first may change what this one is judged by: it is judged after them.
+  // Earlier tasks may change the basis of this check: then the task checks.
   if (ctx.services.runner.queueAhead(cluster.extId) === 0)
     refuseAll(faults(await storedSection(ctx.store, cluster.extId), input))
   return ctx.startTask(

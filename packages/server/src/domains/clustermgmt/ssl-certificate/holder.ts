@@ -1,4 +1,4 @@
-/** Where the certificate of a cluster is in use: on the cluster, or in this process for the cluster of the manager. */
+/** A cluster serves its certificate itself; this process serves that of the manager's cluster. */
 import { X509Certificate } from 'node:crypto'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { SSLCertificate } from '@hyperplane/contract/clustermgmt/ssl-certificate'

@@ -10,7 +10,7 @@ import {
   oidOf,
 } from '../../../core/der.ts'
 
-/** A key with more needs seconds of this process to open. */
+/** Opening a key with more takes seconds of this process. */
 const maximumIterations = 1_000_000
 const maximumSaltBytes = 64
 const pbes2 = '1.2.840.113549.1.5.13'

@@ -63,7 +63,7 @@ export function readReplacement(body: Body, now: number): CertificatePair {
   return pair
 }
 
-/** Faults of a body without certificate and key, which asks for new ones. */
+/** Such a body has no certificate and key, and requests new ones. */
 export function regenerationFaults({ privateKeyAlgorithm, caChain, passphrase }: Body): ApiError[] {
   const faults: ApiError[] = []
   if (privateKeyAlgorithm !== regenerated)
@@ -158,7 +158,7 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
   }
 }
 
-/** The version is the first field of the signed part, with the context tag 0; its absence means version 1. */
+/** The version is the first field of the signed part, with context tag 0; absent: version 1. */
 function isVersion3({ raw }: X509Certificate): boolean {
   const contentAt = (at: number): number => at + 2 + ((raw[at + 1] ?? 0) > 0x80 ? (raw[at + 1] as number) - 0x80 : 0)
   const version = contentAt(contentAt(0))
@@ -166,7 +166,7 @@ function isVersion3({ raw }: X509Certificate): boolean {
 }
 
 const rsaPss = '1.2.840.113549.1.1.10'
-/** Start of the object identifiers of the SHA-2 and SHA-3 hashes, which a PSS signature names among its parameters. */
+/** Common prefix of SHA-2 and SHA-3 object identifiers, which a PSS signature names among its parameters. */
 const strongHashes = Buffer.from('6086480165030402', 'hex')
 
 function isWeaklySigned({ signatureAlgorithm, signatureAlgorithmOid, raw }: X509Certificate): boolean {

@@ -126,7 +126,7 @@ export const sslCertificate = implement(
   },
 )
 
-/** Until a request chooses one, the cluster shows a certificate of its own. */
+/** Until a request chooses one, the cluster has its own certificate. */
 const unchosenRow = (cluster: Cluster | undefined): SSLCertificate | undefined =>
   cluster && ({ extId: cluster.extId, clusterExtId: cluster.extId, privateKeyAlgorithm: regenerated } as SSLCertificate)
 

@@ -15,12 +15,11 @@ import { isManager } from '../../containers/storage-containers.ts'
 type Row = EntityOf<typeof SystemUserPassword>
 type SystemType = NonNullable<Row['systemType']>
 
-/** Accounts of a native hypervisor. */
 const nativeNames = ['root', 'admin'] as const
 const validMillis = 90 * 86_400_000
 export const adminId = seedId('user/admin')
 
-/** What is kept of an account whose password was changed or tried. The password of PC `admin` is that of the user. */
+/** For accounts with changed or tried passwords. The password of PC `admin` is that of the user. */
 export const SystemAccount = resource('internal.v1.clustermgmt.SystemAccount', {
   fields: {
     clusterExtId: s.uuid(),
@@ -38,7 +37,6 @@ export const SystemAccount = resource('internal.v1.clustermgmt.SystemAccount', {
 })
 export type AccountRow = EntityOf<typeof SystemAccount>
 
-/** Where an account is found again. */
 export interface AccountRef {
   readonly extId: string
   readonly clusterExtId: string
@@ -115,7 +113,6 @@ export async function keptOf(store: Reader, account: Account): Promise<AccountRo
   return { ...row, passwordHash, formerPasswordHashes, isPasswordStrong, lastUpdateTime } as AccountRow
 }
 
-/** Accounts of a host that leaves its cluster. */
 export async function forgetAccounts(store: Transaction, hostExtId: string): Promise<void> {
   const ids = [...nativeNames.map((name) => accountId('AHV', hostExtId, name)), accountId('IPMI', hostExtId, '')]
   for (const { extId } of await store.getMany(SystemAccount, ids)) await store.remove(SystemAccount, extId)

@@ -46,7 +46,7 @@ interface Judged {
 const tenMinutes = 600_000
 const maximumFailures = 5
 const historyLength = 5
-/** Of accounts with the status DEFAULT. */
+/** For accounts with the status DEFAULT. */
 export const factoryPassword = 'factory/4u'
 
 const judge = 'check the passwords'
@@ -190,7 +190,7 @@ async function judgePasswords(ctx: StepContext, input: Changing): Promise<Judged
   return { hash, history, ...(passwordHash === undefined ? {} : { replaces: passwordHash }) }
 }
 
-/** Begins with the current password, which may be the one of the factory, or set by another operation. */
+/** Current password first, which may be the factory's, or set by another operation. */
 async function historyOf(
   ctx: StepContext,
   { bmc }: Account,
@@ -255,7 +255,6 @@ async function countFailure(ctx: RecordContext, account: Account): Promise<void>
   else await ctx.store.replace(SystemAccount, next)
 }
 
-/** The rows before the change. */
 interface Before {
   readonly account?: AccountRow
   readonly user?: User

@@ -20,7 +20,6 @@ import type { NodeUplinks } from './uplinks.ts'
 
 /** Item of `blockList` in a request. */
 interface BlockItem {
-  /** Serial number. */
   readonly blockId?: string | undefined
   readonly rackName?: string | undefined
 }
@@ -75,7 +74,7 @@ async function nameRacks(store: Transaction, clusterExtId: string, given: readon
   }
 }
 
-/** Racks by serial number of their blocks. @param given these come first */
+/** By serial number of the block. @param given these come first */
 export const racksOf = (
   hosts: readonly Pick<Host, 'blockSerial' | 'rackName'>[],
   given: readonly BlockItem[],
@@ -98,7 +97,6 @@ export const switchHostOf = (
   ...(activeUplink !== undefined && { activeUplink }),
 })
 
-/** Hosts that are not there are no fault. */
 export async function removeHosts(
   store: Transaction,
   clusterExtId: string,
@@ -133,7 +131,7 @@ async function changeHosts(
   })
 }
 
-/** A change of the hosts is a change of the cluster; its registration names the first controller VMs. */
+/** The cluster changes with its hosts; its registration names the first controller VMs. */
 async function settled(store: Transaction, clusterExtId: string): Promise<void> {
   const cluster = await store.get(Cluster, clusterExtId)
   if (cluster === undefined) return

@@ -31,7 +31,6 @@ export interface GivenNode {
   readonly digitalCertificateMapList?: readonly object[] | undefined
 }
 
-/** Models with which hosts can be in one cluster. */
 export const isModelSupported = ({ block: { model } }: NodeView): boolean => model.startsWith('NX-')
 
 /** @throws ApiError 400 on the manager and for XEN, 503 while the cluster does not answer */
@@ -49,7 +48,6 @@ export function requireNode({ hardware }: Drivers, nodeUuid: string): NodeView {
   return node
 }
 
-/** Faults that need no node to be known. */
 export function givenFaults(nodes: readonly GivenNode[], path: string): ApiError[] {
   return nodes.flatMap(({ hypervisorType, digitalCertificateMapList = [] }, index) => [
     ...(hypervisorType === 'XEN'

@@ -1,9 +1,9 @@
-/** A node is wanted by one task at a time. Source: behaviour clustermgmt.md 1.3. */
+/** One task at a time may use a node. Source: behaviour clustermgmt.md 1.3. */
 import { optional, resource, uuid } from '@hyperplane/contract'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Reader, Transaction } from '../../../store/store.ts'
 
-/** Has the id of the node, from the request that adds it to a cluster until its task has ended. */
+/** Has the id of the node; from the request that adds it to a cluster until its task has ended. */
 export const NodeReservation = resource('internal.v1.clustermgmt.NodeReservation', {
   fields: {
     taskExtId: uuid(),

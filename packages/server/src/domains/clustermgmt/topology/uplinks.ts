@@ -16,15 +16,12 @@ interface UplinkContext {
 
 export interface SwitchNetworks {
   readonly row: VirtualSwitch
-  /** Name of its bridge on each host: `br0`. */
   readonly bridge: string
-  /** Names of its VLANs. */
   readonly networks: readonly string[]
 }
 
 export interface NodeUplinks {
   readonly switchExtId: string
-  /** Names of NICs. */
   readonly hostNics: readonly string[]
   readonly activeUplink?: string
 }

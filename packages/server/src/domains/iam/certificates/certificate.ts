@@ -6,7 +6,6 @@ import { loadX509 } from '../../../core/x509.ts'
 export interface Certificate {
   readonly x509: X509Certificate
   readonly raw: Buffer
-  /** SHA-256 of the whole certificate, in hex. */
   readonly fingerprint: string
   readonly name: string
   readonly serial: string
@@ -20,7 +19,7 @@ export interface Certificate {
   readonly notBefore: number
   readonly notAfter: number
   readonly isAuthority: boolean
-  /** Maximum number of authorities between this one and a user's certificate. */
+  /** Limit of authorities between this one and a user's certificate. */
   readonly pathLength: number
   readonly signsCertificates: boolean
   readonly signsLists: boolean

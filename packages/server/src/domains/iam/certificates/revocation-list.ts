@@ -62,7 +62,6 @@ export function readRevocationList(content: Uint8Array): RevocationList {
   }
 }
 
-/** The reason why the list does not belong to this authority, or undefined. */
 export function listFault(list: RevocationList, authority: Certificate): string | undefined {
   if (!list.issuer.equals(authority.subject)) return 'it is of another issuer'
   if (!authority.signsLists) return `${authority.name} may not sign revocation lists (keyUsage cRLSign)`

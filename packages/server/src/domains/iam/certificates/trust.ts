@@ -33,7 +33,7 @@ export interface CertificateTrust extends ClientCertificates {
   judge(shown: ClientCertificate): Promise<Trusted | undefined>
   /** PEM of the authorities that TLS requests client certificates for; empty: none are requested. */
   authorities(): Promise<readonly string[]>
-  /** Rises with every change of a provider or list. Results of an older generation must not be used. */
+  /** Rises with every change of a provider or list; older results must not be used. */
   readonly generation: number
   onChange(listener: () => void): void
 }
@@ -49,7 +49,7 @@ interface SignedList extends RevocationList {
   readonly authorities: ReadonlySet<string>
 }
 
-/** Everything except the response of the OCSP responder. */
+/** Without the response of the OCSP responder. */
 interface Finding extends Trusted {
   readonly issuers: readonly [Certificate, ...Certificate[]]
   readonly between: readonly Certificate[]
@@ -76,7 +76,7 @@ class ProviderTrust implements CertificateTrust {
   readonly #ids: Pick<Ids, 'secretBytes'>
   readonly #web: Web
   readonly #findings = createLru<Finding>(maximumCached)
-  /** Fingerprint -> the presented issuers on its path: a resumed TLS connection does not send them again. */
+  /** By fingerprint, issuers presented on its path: a resumed TLS connection does not send them again. */
   readonly #companions = createLru<readonly Certificate[]>(1000)
   /** Running OCSP requests, shared by concurrent requests for one certificate. Results are not cached. */
   readonly #questions = new Map<string, Promise<boolean>>()

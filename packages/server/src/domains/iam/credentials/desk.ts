@@ -16,7 +16,6 @@ import { SignIns } from '../sign-ins.ts'
 export interface AuthenticatorOptions {
   readonly store: Store
   readonly clock: Clock
-  /** Real time, for delays. */
   readonly real: Clock
   readonly world: Pick<World<unknown>, 'ids' | 'secrets' | 'services' | 'tenantId'>
   readonly directory: Directory

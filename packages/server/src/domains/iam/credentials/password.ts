@@ -1,6 +1,6 @@
 /**
- * Name and password: a local user, else one of a directory. Source: behaviour conventions 14; iam.md 1, 2.
- * Every failure gets the same response after the same hashing, so that neither reveals which local names exist.
+ * A local user, else one of a directory. Failures get the same response after the same hashing, so that they do not reveal local names.
+ * Source: behaviour conventions 14; iam.md 1, 2.
  */
 
 import { User } from '@hyperplane/contract/iam/user'
@@ -100,10 +100,7 @@ export class PasswordSignIn {
     return result
   }
 
-  /**
-   * Directories are queried outside `failures.attempt`: other attempts from the address must not wait for them.
-   * An outage of a directory is not counted as a failure; a wrong password or another directory's refusal is.
-   */
+  /** Directories are queried outside `failures.attempt`, so that other attempts do not wait. Outages are no failures; a refusal is one. */
   async #verify(given: BasicCredential, digest: string, address: string, before: Promise<unknown>): Promise<Outcome> {
     await before.catch(() => undefined)
     const began = this.#desk.real.now()
@@ -168,7 +165,7 @@ export class PasswordSignIn {
     }
   }
 
-  /** After a change of the password by a task, so that the caller sees its own success. */
+  /** After a task changed the password, so that the caller sees its own success. */
   async #verifyPrevious(user: User, given: BasicCredential, digest: string): Promise<KnownCredential | undefined> {
     const { clock, world } = this.#desk
     const { hash, taskExtId, until } = user.previousPassword ?? {}

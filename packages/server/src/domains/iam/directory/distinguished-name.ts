@@ -1,6 +1,6 @@
 /** Parses and normalises distinguished names. Source: RFC 4514; behaviour iam.md 3. */
 
-/** One level, such as `cn=vm-admins`, or pairs joined by `+`. Types in lower case, values unescaped. */
+/** One level, `cn=vm-admins`, or pairs joined by `+`. Types in lower case, values unescaped. */
 type RelativeName = readonly { readonly type: string; readonly value: string }[]
 
 /** Equal for equal names in any spelling; undefined if the text is not a distinguished name. */

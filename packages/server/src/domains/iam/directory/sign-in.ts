@@ -131,10 +131,7 @@ export class DirectorySignIn {
     return user?.status === 'ACTIVE' ? { user, groups, until: membership.until } : undefined
   }
 
-  /**
-   * For an identity proved by API key. During an outage of the directory the user has no groups for a minute.
-   * Undefined, which ends the sign-in, if the account is unknown, closed or not admitted.
-   */
+  /** For an API key. During an outage of the directory: no groups for a minute. Undefined: account unknown, closed or not admitted. */
   async groupsOf(user: User): Promise<Omit<SignedIn, 'user'> | undefined> {
     const { store, directory, clock, world } = this.#options
     const row = await store.get(DirectoryService, user.idpId ?? '')

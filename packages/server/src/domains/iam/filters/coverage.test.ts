@@ -9,7 +9,6 @@ import { type EntityFilterPart, ownedBy, readEntityFilter, scopeOf } from './ent
 
 const giver = '11111111-1111-4111-8111-111111111111'
 const holder = '22222222-2222-4222-8222-222222222222'
-/** Few values, so that random filters and entities often match; one id in two spellings. */
 const ids = [giver, holder, 'aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', 'AAAAAAAA-AAAA-4AAA-8AAA-AAAAAAAAAAAA']
 const values = [...ids, 'SELF_OWNED', '*']
 

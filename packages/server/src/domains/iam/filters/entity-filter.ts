@@ -16,7 +16,6 @@ import { entityNamed } from '../catalogue/entities.ts'
 import { entityNameOf } from '../catalogue/scoped-kind.ts'
 import { type AttributeConditions, FilterReader, isEverything } from './conditions.ts'
 
-/** All attributes must match. */
 export interface EntityFilterPart {
   /** `*`, or the singular name (`images` becomes `image`). Unknown names are kept and match nothing. */
   readonly entity: string

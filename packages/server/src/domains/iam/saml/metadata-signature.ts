@@ -1,7 +1,6 @@
 /**
- * Metadata signatures: if there are any, all must be valid, and only signed bytes are read (signature wrapping).
- * A signature identifies its signer; the administrator decides whether to trust it.
- * Source: behaviour iam.md 5; SAML 2.0 metadata 3.
+ * All signatures must be valid, and only signed bytes are read (signature wrapping). They identify the signer; the administrator decides
+ * about trust. Source: behaviour iam.md 5; SAML 2.0 metadata 3.
  */
 import { createHash, verify, X509Certificate } from 'node:crypto'
 import { childrenOf, elementsIn, readXml, type XmlElement, XmlFault } from '../../../core/xml.ts'
@@ -112,7 +111,7 @@ async function verifySignature(text: string, holder: XmlElement): Promise<Signed
   return { root, signer: createHash('sha256').update(certificate.raw).digest('hex') }
 }
 
-/** The certificate inside the signature: the signer is compared with the former one, not with a trust store. */
+/** The signer inside the signature is compared with the former one, not with a trust store. */
 function signerOf(holder: XmlElement): X509Certificate {
   const [signature] = holder.children.filter(isSignature)
   const [text] = childrenOf(signature as XmlElement, signatureNamespace, 'KeyInfo')

@@ -41,7 +41,7 @@ export async function readMetadataSource(sources: Sources, options: ReadOptions)
   return undefined
 }
 
-/** @param signer of the former document, which must have signed this one as well */
+/** @param signer of the former document; must have signed this one as well */
 export async function readUrl(url: string, { web, now }: ReadOptions, signer?: string): Promise<Read> {
   const path = 'idpMetadataUrl'
   let text: string

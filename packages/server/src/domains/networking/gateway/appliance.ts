@@ -41,7 +41,7 @@ export async function hostFor(
   return isPossible ? choice : hostForNode(ctx, clusterOfGateway(gateway), needs, taken)
 }
 
-/** A host that fails must not take the standby along. */
+/** A failing host must not affect the standby as well. */
 async function hostsOfPeers(store: Reader, gateway: GatewayEntity): Promise<readonly string[]> {
   if (!isHighlyAvailable(gateway)) return []
   const others = ((await store.find(Gateway)) as GatewayEntity[]).filter(

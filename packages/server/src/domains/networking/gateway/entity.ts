@@ -21,13 +21,12 @@ export function localOf({ services }: OfServices): Local | undefined {
 export const remoteOf = (of: OfServices): Remote | undefined =>
   localOf(of) === undefined ? (of.services as Remote) : undefined
 
-/** For the steps of a task, which holds the lock of the gateway. */
+/** For steps of a task, which has the lock of the gateway. */
 export const storedOf = async (
   { store }: { readonly store: Reader },
   { extId }: { readonly extId: string },
 ): Promise<GatewayEntity> => (await store.get(Gateway, extId)) as GatewayEntity
 
-/** The names of its services; the rules allow one. */
 export const servicesOf = ({ services }: OfServices): readonly string[] =>
   [...localServices, ...remoteServices].filter((name) => (services as Record<string, unknown>)[name] !== undefined)
 

@@ -135,7 +135,7 @@ export const gateway = implement(
   },
 )
 
-/** The VPC in both places, and the addresses at which the service answers. */
+/** The VPC in both places, and the addresses of the service. */
 function placed(entity: GatewayEntity, interfaces: readonly Interface[]) {
   const services = localOf(entity)
   const vpcReference = vpcOf(entity)
@@ -154,7 +154,7 @@ function placed(entity: GatewayEntity, interfaces: readonly Interface[]) {
   }
 }
 
-/** Fills what the request left to the subnet. */
+/** Values that the request left to the subnet. */
 function managed({ deployment }: GatewayEntity, [own]: readonly Interface[]) {
   const given = deployment?.managementInterface
   if (given === undefined || own === undefined) return {}
@@ -162,7 +162,6 @@ function managed({ deployment }: GatewayEntity, [own]: readonly Interface[]) {
   return { managementInterface: { ...given, address, defaultGateway, mtu } }
 }
 
-/** @throws ApiError 400 */
 function refuseOtherService(body: GatewayBody, stored: GatewayEntity): void {
   const [found, expected] = [servicesOf(body).join(), servicesOf(stored).join()]
   if (found !== expected)
@@ -206,7 +205,6 @@ async function refuseUnfitForSessions(ctx: WriteContext, entity: GatewayEntity):
   }
 }
 
-/** @throws ApiError 409 */
 async function refuseInUse(ctx: WriteContext, { extId, name }: GatewayEntity): Promise<void> {
   const users = await visibleReferrers(ctx, Gateway.kind, extId, () => true)
   if (users.length > 0) throw inUse('gateway', name, await namesOf(ctx, users))

@@ -80,10 +80,7 @@ export function missingPasswordFaults(gateway: OfServices): readonly ApiError[] 
   return [invalidField(path, `is required for authenticationType ${authenticationType}`)]
 }
 
-/**
- * A PUT keeps the password of each peer that the body names without one. The password of OSPF goes with its
- * authenticationType.
- */
+/** Peers without a password in the body keep theirs; that of OSPF depends on its authenticationType. */
 export function keepingPasswords(gateway: GatewayEntity, stored: GatewayEntity | undefined): GatewayEntity {
   const before = stored && vpnOf(stored)?.peerIgpConfig
   const kept = <S extends Service>(service: S): S =>
@@ -125,7 +122,6 @@ export function interiorRoutersOf(gateway: OfServices): readonly InteriorRouter[
   ]
 }
 
-/** For the appliance of a local gateway. */
 export function interiorRoutingOf(ctx: StepContext, gateway: GatewayEntity): InteriorRouting | undefined {
   const { ebgpConfig, peerIgpConfig } = vpnOf(gateway) ?? {}
   const { ibgpConfigList = [], ospfConfig } = peerIgpConfig ?? {}

@@ -42,7 +42,6 @@ export interface Placement {
 const interfaceMtu = 1500
 const managementPath = 'deployment/managementInterface'
 
-/** @throws ApiError 400, 409, 503 */
 export async function placementOf(ctx: WriteContext, body: GatewayBody, stored?: GatewayEntity): Promise<Placement> {
   const vpcExtId = vpcOf(body)
   const subnet =
@@ -101,7 +100,6 @@ async function uplinkIn(
   throw invalidField('vpcReference', `expected a VPC with ${needed}; ${vpc.name} has none`)
 }
 
-/** @throws ApiError 409 */
 async function refuseSecondBgp(ctx: WriteContext, vpc: VpcEntity, external: readonly SubnetEntity[]): Promise<void> {
   const others = await ctx.store.find(Gateway, { refersTo: { kind: Vpc.kind, extId: vpc.extId } })
   const other = others.find((each) => localBgpOf(each) !== undefined)

@@ -1,6 +1,5 @@
 /**
- * Appliances of gateways leave hosts that do not run guests any more: they restart elsewhere when the host failed, and
- * are migrated when it is in maintenance. An appliance without power is started again, on its host if that runs guests.
+ * Appliances leave failed hosts (restart) and hosts in maintenance (migration); one without power starts again, on its host if possible.
  * Source: behaviour networking.md 1.9 (status).
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'

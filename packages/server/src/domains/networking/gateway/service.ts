@@ -80,7 +80,7 @@ const v4 = (value: string) => ({ ipv4: { value, prefixLength: 32 } })
 const publicDns = [v4('8.8.8.8'), v4('4.4.4.4')]
 const publicNtp = [0, 1, 2, 3].map((index) => ({ fqdn: { value: `${index}.pool.ntp.org` } }))
 
-/** Servers of its cluster, if they are to be synchronised: as they are now. @throws ApiError 400 for others beside them */
+/** Present servers of its cluster, if to be synchronised. @throws ApiError 400 for others beside them */
 export async function serversFor(
   store: Reader,
   given: Deployment,
@@ -101,7 +101,7 @@ export async function serversFor(
   }
 }
 
-/** Clients send back what they read, so those of the cluster and the stored ones are no other servers. */
+/** Servers of the cluster and stored ones do not count: clients send back all fields that they read. */
 function differing(
   name: 'dnsServers' | 'ntpServers',
   given: Deployment,

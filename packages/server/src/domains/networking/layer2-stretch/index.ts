@@ -99,7 +99,6 @@ export const layer2Stretch = implement(
   },
 )
 
-/** @throws ApiError 409 */
 async function refuseTaken(
   ctx: WriteContext,
   { localSiteParams, remoteSiteParams, vni }: StretchEntity,

@@ -21,7 +21,7 @@ import type { ConnectionEntity } from '../vpn-connection/rules.ts'
 import type { SiteParams, StretchEntity } from './entity.ts'
 import type { StretchReferences } from './references.ts'
 
-/** Both sides with what follows from their subnets. Leases the local interface. @throws ApiError 400, 409 */
+/** With values from their subnets. Leases the local interface. @throws ApiError 400, 409 */
 export async function sitesFor(
   ctx: WriteContext,
   entity: StretchEntity,

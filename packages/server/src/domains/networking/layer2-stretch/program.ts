@@ -49,7 +49,7 @@ async function tunnelOf(
 const vtepsOf = (gateway: GatewayEntity): readonly string[] =>
   (remoteOf(gateway)?.remoteVtepService?.vteps ?? []).flatMap(({ address }) => textOf(address) ?? [])
 
-/** For an update of a remote gateway. Stretches that are being created program themselves: their task waits for its task. */
+/** For an update of a remote gateway. Stretches in creation program themselves: their task waits for its task. */
 export async function programStretchesOf({ drivers, store }: StepContext, gateway: GatewayEntity): Promise<void> {
   for (const stretch of await store.find(Layer2Stretch, { refersTo: { kind: Gateway.kind, extId: gateway.extId } }))
     if (stretch.change?.verb !== 'create' && stretch.remoteGatewayExtId === gateway.extId)

@@ -21,7 +21,7 @@ import type { StretchBody, StretchEntity } from './entity.ts'
 
 export interface StretchReferences {
   readonly subnet: SubnetEntity
-  /** The local gateway, of the connection if there is one. */
+  /** Gateway of the connection, if there is one. */
   readonly gateway: GatewayEntity
   readonly connection?: ConnectionEntity
   /** Absent: the remote VTEP gateway is an entity of the other manager. */
@@ -136,7 +136,6 @@ async function visible<R extends AnyResource>(
   return (await mayRefer(ctx, kind, found)) ? found : undefined
 }
 
-/** The managers of both sites. */
 async function managerFaults(ctx: WriteContext, body: StretchBody): Promise<readonly ApiError[]> {
   const { localSiteParams: local, remoteSiteParams: remote } = body
   const own = await ctx.store.findOne(DomainManager, { isOwn: true })

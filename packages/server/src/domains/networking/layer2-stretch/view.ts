@@ -36,7 +36,7 @@ async function presentStretch(ctx: ReadContext, stretch: StretchEntity): Promise
   }
 }
 
-/** With the interfaces of the VPN connection, or the peer gateways of the local one. */
+/** With interfaces of the VPN connection, or peers of the local gateway. */
 async function sitesOf(
   store: Reader,
   { localSiteParams: local, remoteSiteParams: remote, vpnConnectionExtId }: StretchEntity,

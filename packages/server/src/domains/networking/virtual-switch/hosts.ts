@@ -1,7 +1,4 @@
-/**
- * The bridge of a virtual switch on its hosts, one after the other. Unless the switch is in quick mode, a host whose uplinks
- * change is emptied before and filled again afterwards. Source: behaviour networking.md 1.18, 1.22.
- */
+/** One host after the other; unless in quick mode, without its VMs while its uplinks change. Source: networking.md 1.18, 1.22. */
 
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../../core/api-error.ts'
@@ -12,7 +9,7 @@ import { type EvacuationRefusals, evacuateFor, repopulateAfter } from '../../sch
 import { bridgesOf } from '../../scheduling/switch-bridges.ts'
 import type { SwitchEntity } from './rules.ts'
 
-/** Limits the evacuation of a host, and the return of its VMs. */
+/** For the evacuation of a host, and for the return of its VMs. */
 const timeoutSeconds = 3600
 
 interface HostChange {
@@ -36,7 +33,7 @@ const bondOf = (bridge: BridgeProgram | undefined) =>
 const changesUplinks = ({ before, after }: HostChange): boolean =>
   (before?.uplinks.length ?? 0) + (after?.uplinks.length ?? 0) > 0 && !isDeepStrictEqual(bondOf(before), bondOf(after))
 
-/** @param share of the task's progress that the hosts take */
+/** @param share of the task's progress for the hosts */
 export async function configureHosts(
   ctx: StepContext,
   before: SwitchEntity | undefined,
@@ -55,7 +52,7 @@ export async function configureHosts(
   }
 }
 
-/** Undoes `configureHosts`, which may have ended half-way; in quick mode, last host first. */
+/** Also after a failed `configureHosts`; in quick mode, last host first. */
 export async function restoreHosts(
   ctx: StepContext,
   stored: SwitchEntity | undefined,

@@ -126,7 +126,6 @@ export const virtualSwitch = implement(
   },
 )
 
-/** @throws ApiError 400, 404, 409, 503 */
 async function resolved(
   ctx: WriteContext,
   body: SwitchBody,
@@ -169,7 +168,6 @@ async function resolved(
   return { cluster, hosts }
 }
 
-/** @throws ApiError 409 */
 function refuseDefaultChange({ name, clusters }: SwitchBody, stored: SwitchEntity): void {
   const refuse = (change: string): never => {
     throw new ApiError('DEFAULT_VIRTUAL_SWITCH', { change })

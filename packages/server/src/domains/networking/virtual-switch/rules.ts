@@ -36,7 +36,6 @@ export function switchFaults({ bondMode, clusters, igmpSpec }: SwitchBody, clust
   ]
 }
 
-/** Places that repeat an earlier value. */
 const repeated = (values: readonly string[]): readonly number[] =>
   values.flatMap((value, index) => (values.indexOf(value) < index ? index : []))
 

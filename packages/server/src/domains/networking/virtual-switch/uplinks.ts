@@ -10,7 +10,6 @@ import { invalidField } from '../ip-config.ts'
 import type { SwitchCluster, SwitchEntity, SwitchHost } from './rules.ts'
 
 interface NamedUplink {
-  /** `<host>/eth0` */
   readonly key: string
   readonly hostExtId: string
   readonly nicExtId: string
@@ -35,7 +34,7 @@ export const uplinkKeysOf = (drivers: Drivers, { clusters, change }: SwitchEntit
   ...(change?.uplinks ?? []),
 ]
 
-/** Names that no NIC of the host has, and an active uplink that is none of the uplinks. */
+/** Unknown NICs, and an active uplink that is none of the uplinks. */
 export function uplinkFaults({ drivers }: Pick<WriteContext, 'drivers'>, { hosts }: SwitchCluster): ApiError[] {
   return hosts.flatMap((host, index) => {
     const path = `clusters[0]/hosts[${index}]`

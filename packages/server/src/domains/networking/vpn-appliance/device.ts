@@ -6,7 +6,7 @@ import type { Ends } from '../vpn-connection/program.ts'
 import { securityOf, tunnelOf } from '../vpn-connection/program.ts'
 import type { ConnectionEntity } from '../vpn-connection/rules.ts'
 
-/** Placeholder that the administrator of the device replaces by the secret. */
+/** The administrator of the device replaces it by the secret. */
 export const keyPlaceholder = '<PRE_SHARED_KEY>'
 export const passwordPlaceholder = '<BGP_PASSWORD>'
 export const interiorPasswordPlaceholder = '<IBGP_PASSWORD>'
@@ -22,11 +22,9 @@ interface Site {
   readonly identity: Identity
 }
 
-/** The tunnel as the remote device sees it. */
 export interface DeviceTerms extends TunnelProposal {
-  /** Names objects on the device; at most 15 characters, as the names of interfaces. */
+  /** At most 15 characters, as the names of interfaces. */
   readonly name: string
-  /** For comments. */
   readonly title: string
   readonly own: Site
   readonly peer: Site
@@ -43,7 +41,7 @@ export interface DeviceTerms extends TunnelProposal {
   }
 }
 
-/** An iBGP peer of the device. The device sends routes only to peers with `redistributesRoutes`. */
+/** An iBGP peer of the device, which sends routes only to peers with `redistributesRoutes`. */
 export interface InteriorNeighbor {
   readonly address: string
   readonly hasPassword: boolean
@@ -53,7 +51,6 @@ export interface InteriorNeighbor {
 export interface Device {
   readonly name: string
   readonly version: string
-  /** @returns the lines of the configuration */
   render(terms: DeviceTerms): readonly string[]
 }
 

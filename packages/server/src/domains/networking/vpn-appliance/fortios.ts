@@ -24,7 +24,6 @@ const identityTypes: Readonly<Record<Identity['type'], string>> = {
   name: 'fqdn',
 }
 
-/** A block of statements, indented. */
 const block = (head: string, end: 'end' | 'next', lines: readonly string[]): readonly string[] => [
   head,
   ...lines.map((line) => `    ${line}`),

@@ -3,7 +3,6 @@ import { type DeviceTerms, interiorPasswordPlaceholder, passwordPlaceholder } fr
 
 interface Dialect {
   readonly addressFamily: string
-  /** Lines of the router that only this device has. */
   readonly more?: readonly string[]
 }
 

@@ -12,7 +12,7 @@ const groups: Readonly<Record<number, string>> = { 14: 'modp2048', 19: 'ecp256',
 /** Binds the policies of the tunnel to its interface. */
 const interfaceId = 1
 
-/** @param prf whether counter modes need a function of their own to derive keys: in IKE they do */
+/** @param prf IKE counter modes need a function of their own to derive keys */
 function proposalOf({ encryption, authentication }: TunnelAlgorithms, group: number, prf: boolean): string {
   const hash = authentication.toLowerCase()
   const integrity = isCounterMode(encryption) ? (prf ? [`prf${hash}`] : []) : [hash]

@@ -103,7 +103,7 @@ async function endsFor(ctx: WriteContext, body: ConnectionBody): Promise<Ends> {
   return { local, remote }
 }
 
-/** Keeps the present addresses when the body has none. @throws ApiError 409 for those of another connection */
+/** Default: the present addresses. @throws ApiError 409 for those of another connection */
 function interfacesOf(
   { ipsecConfig }: ConnectionEntity,
   stored: ConnectionEntity | undefined,

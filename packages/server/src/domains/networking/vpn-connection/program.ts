@@ -48,10 +48,7 @@ export const tunnelPhases: readonly Phase<ConnectionEntity>[] = [
   },
 ]
 
-/**
- * Connections that are being created program their tunnel themselves: their task waits for that of the gateway.
- * @param gateway as a running update configures it
- */
+/** Connections in creation program their tunnel themselves: their task waits. @param gateway as a running update configures it */
 export async function programTunnels(ctx: StepContext, gateway: GatewayEntity): Promise<void> {
   for (const connection of await connectionsOf(ctx.store, gateway.extId)) {
     if (connection.change?.verb === 'create') continue

@@ -92,7 +92,7 @@ async function verified(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Removes `COMPLETE` first: without it a partly removed copy does not count as a restore point. */
+/** `COMPLETE` first: without it a partly removed copy does not count as a restore point. */
 export async function removeCopy(at: BackupPlace, managerExtId: string, restorePointExtId: string): Promise<void> {
   const { store, place } = at
   const folder = `${folderOf(managerExtId, restorePointExtId)}/`

@@ -1,7 +1,4 @@
-/**
- * Cleanup after a complete new backup. Source: behaviour platform.md 7, 8 (verification).
- * A cluster keeps only the newest restore point; a bucket keeps all good ones and decides their retention itself.
- */
+/** After a new backup: a cluster keeps the newest restore point, a bucket all good ones, by its own rules. Source: platform.md 7, 8. */
 
 import {
   BackupFault,

@@ -1,7 +1,4 @@
-/**
- * Schedules backups on the world's clock, one run per target at a time.
- * Source: behaviour platform.md 7 (schedule); decision backups-while-time-is-moved.
- */
+/** On the world's clock, one run per target at a time. Source: behaviour platform.md 7 (schedule); decision backups-while-time-is-moved. */
 
 import { BackupTarget } from '@hyperplane/contract/platform/backup-target'
 import { parseTime } from '../../../core/time/clock.ts'
@@ -38,7 +35,7 @@ function nextOf({ location, nextRunTime }: Target, now: number): number {
   return next > now ? next : now + minutesBetween(location) * minute
 }
 
-/** While time is moved by hand, only the last run on a cluster takes place: each replaces the one before it. */
+/** While time is moved by hand, only the last run on a cluster takes place: each replaces the former one. */
 function lastSlot(target: Target, now: number, quiet: number): number {
   if (keepsAll(target)) return now
   const interval = minutesBetween(target.location) * minute

@@ -15,7 +15,7 @@ import { backupContainerOf, containerFree, poolUsage } from '../../storage-space
 export type Target = BackupTarget
 
 const maximumTargets = { cluster: 3, objectStore: 1 } as const
-/** In sizes of the last backup: the old one is removed only after the new one is complete. */
+/** Relative to the last backup, which stays until the new one is complete. */
 const roomFactor = 2
 
 export const clusterOf = (location: Location): string | undefined =>

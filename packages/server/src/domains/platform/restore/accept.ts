@@ -40,7 +40,6 @@ export async function startRestore(
   })
 }
 
-/** @throws ApiError 409 while another restore is running */
 async function refuseSecond(store: Reader): Promise<void> {
   const filter = and(equals(pathOf(Task, 'operation'), operation), anyOf(pathOf(Task, 'status'), unfinished))
   const [running] = await store.find(Task, { filter, limit: 1 })

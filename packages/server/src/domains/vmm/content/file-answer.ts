@@ -6,9 +6,7 @@ import type { ByteRange } from '../../../drivers/content-source.ts'
 interface Download {
   readonly name: string
   readonly sizeBytes: number
-  /** In hex. */
   readonly sha256?: string | undefined
-  /** The request header. */
   readonly range: string | undefined
   readonly read: (part: ByteRange) => AsyncIterable<Uint8Array>
 }

@@ -16,7 +16,6 @@ export async function requireLocations(ctx: WriteContext, extIds: readonly strin
   }
 }
 
-/** A reachable cluster with the file. @throws ApiError 409 */
 export function holderOf(
   ctx: Pick<ReadContext, 'drivers'>,
   { name, clusterLocationExtIds = [] }: { readonly name: string; readonly clusterLocationExtIds?: readonly string[] },

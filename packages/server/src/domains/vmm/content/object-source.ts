@@ -21,7 +21,6 @@ export function objectOf(kind: string, source: object | undefined): ObjectOrigin
   return { kind: 'object', bucket: buckets[kind] as string, key: key as string }
 }
 
-/** For messages. */
 export const pathOf = ({ bucket, key }: ObjectOrigin): string => `${bucket}/${key}`
 
 export const noObjectStore =
@@ -34,7 +33,7 @@ export const reading = <T>(
   work: () => Promise<T>,
 ): Promise<T> => ('bucket' in origin ? clock.lengthy(work) : work())
 
-/** Keys that URL parsers change, which could even lead into another bucket. */
+/** Refuses keys that URL parsers change: they could lead into another bucket. */
 export function keyFaults(source: object | undefined): ApiError[] {
   const { key } = (source ?? {}) as Source
   if (key === undefined) return []

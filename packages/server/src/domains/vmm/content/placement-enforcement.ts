@@ -125,7 +125,6 @@ export const placeImage = defineTask<Placing>({
   },
 })
 
-/** The clusters that a step returned. */
 const listIn = ({ outputs }: Pick<StepContext, 'outputs'>, step: string): readonly string[] =>
   (outputs[step] as readonly string[] | undefined) ?? []
 
@@ -199,7 +198,7 @@ export const enforceImagePlacement: Schedule = {
   },
 }
 
-/** Each retry begins with other images, so that placements that always fail do not keep the places of all others. */
+/** Each retry begins with other images, so that failing placements do not block all others. */
 function inTurn<T>(misplaced: readonly T[], now: number): readonly T[] {
   const first = (Math.floor(now / waitMillis) * maximumAtOnce) % Math.max(1, misplaced.length)
   return [...misplaced.slice(first), ...misplaced.slice(0, first)]

@@ -10,7 +10,7 @@ export interface Retry {
 const minuteMillis = 60_000
 const longestMinutes = 60
 
-/** @param cause identifies what was to be placed where; another one begins again with a minute */
+/** @param cause what is placed where; another cause restarts at one minute */
 export function nextRetry(former: Retry | undefined, cause: string, clock: Clock): Retry {
   const failures = former?.cause === cause ? former.failures + 1 : 1
   const minutes = Math.min(2 ** (failures - 1), longestMinutes)

@@ -23,11 +23,11 @@ export interface ActivePolicy {
 }
 
 export interface Placement {
-  /** The active policies that select the image, oldest first. */
+  /** Active policies that select the image, oldest first. */
   readonly policies: readonly ActivePolicy[]
   /** The clusters that all HARD policies allow; undefined: there is no HARD policy. */
   readonly allowed: readonly string[] | undefined
-  /** The clusters that should hold a copy. */
+  /** Clusters that should hold a copy. */
   readonly wanted: readonly string[]
 }
 
@@ -58,14 +58,14 @@ export function placementOf(active: readonly ActivePolicy[], categoryExtIds: rea
   return { policies, allowed, wanted }
 }
 
-/** The reachable clusters that should get a copy. */
+/** Reachable clusters without a copy that they should get. */
 export const lackingCopies = (
   { wanted }: Placement,
   locations: readonly string[],
   isReachable: IsReachable,
 ): string[] => wanted.filter((extId) => !locations.includes(extId) && isReachable(extId))
 
-/** The copies on reachable clusters that HARD policies forbid; none if no allowed copy would be left. */
+/** Copies on reachable clusters that HARD policies forbid; none if no allowed copy would be left. */
 export const extraCopies = (
   { allowed = [] }: Placement,
   locations: readonly string[],
@@ -101,7 +101,7 @@ export function statusesOf(
   })
 }
 
-/** So many policies and conflicts an answer may hold; policies that the image breaks come first. */
+/** Policies and conflicts of an answer; policies that the image breaks come first. */
 const maximumListed = 100
 
 /** HARD policies that share no cluster with this one; where each pair shares one and all together none, all others. */

@@ -30,10 +30,7 @@ export async function effectiveLimits(store: Reader): Promise<readonly Effective
   })
 }
 
-/**
- * For every transfer of content to a cluster: applies the cluster's current rate limit, and ends the transfer when its
- * task is cancelled or the service stops. `report` is called once for each percent, because it writes the task's row.
- */
+/** Applies the cluster's current rate limit, and ends with its task or the service. `report` writes a row: called once per percent. */
 export function transferTo(
   ctx: StepContext,
   clusterExtId: string,

@@ -8,7 +8,6 @@ import { matchesCategories, matchingClusters } from './category-filter.ts'
 
 type Policy = EntityOf<typeof TemplatePlacementPolicy>
 
-/** The policies that select a template with these categories. */
 export async function policiesOf(store: Reader, categoryExtIds: readonly string[]): Promise<readonly Policy[]> {
   const carried = new Set(categoryExtIds)
   return (await store.find(TemplatePlacementPolicy)).filter(({ contentFilter }) =>
@@ -16,7 +15,6 @@ export async function policiesOf(store: Reader, categoryExtIds: readonly string[
   )
 }
 
-/** The native clusters that policies choose for a template with these categories. */
 export async function clustersOfTemplate(store: Reader, categoryExtIds: readonly string[]): Promise<readonly string[]> {
   const selecting = await policiesOf(store, categoryExtIds)
   if (selecting.length === 0) return []

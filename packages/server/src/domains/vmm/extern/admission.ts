@@ -26,14 +26,14 @@ export interface OfVm {
 
 export const nameOfExternVm = ({ name, extId }: ExternVmEntity): string => name ?? extId
 
-/** The version rises, so that only one of two requests with the same entity tag is admitted. @throws ApiError 409 VM_BUSY */
+/** Raises the version, so that only one of two requests with the same entity tag is admitted. @throws ApiError 409 VM_BUSY */
 export async function admitExternVm(ctx: WriteContext, vm: ExternVmEntity): Promise<ExternVmEntity> {
   requireShortQueue(ctx, vm.extId, nameOfExternVm(vm))
   await ctx.store.touch(ExternVm, vm.extId)
   return vm
 }
 
-/** A management that is away cannot undo anything: the task ends, and the next poll mirrors what is left there. */
+/** An absent management cannot undo anything: the task ends, and the next poll mirrors the VM. */
 export async function undoIfReached(undo: () => Promise<unknown>): Promise<void> {
   try {
     await undo()
@@ -60,7 +60,7 @@ export async function requireExternVm(store: Reader, vmExtId: string): Promise<E
   return rowWithId(store, ExternVm, vmExtId)
 }
 
-/** The version rises for failed tasks too: an entity tag that was read while the task ran is outdated in any case. */
+/** Raises the version: an entity tag that was read while the task ran is outdated in any case. */
 export async function endExternUnchanged(ctx: RecordContext, { vmExtId }: OfVm): Promise<void> {
   if ((await ctx.store.get(ExternVm, vmExtId)) !== undefined) await ctx.store.touch(ExternVm, vmExtId)
 }

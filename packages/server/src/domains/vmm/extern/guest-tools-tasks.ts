@@ -52,7 +52,6 @@ export function seenTools({ drivers }: WithDrivers, vm: ExternVmEntity): Tools {
   })
 }
 
-/** @throws ApiError 409 */
 export function requireInsertable(ctx: WithDrivers, vm: ExternVmEntity): void {
   requireStates(ctx, vm, 'insert-iso', connectedStates)
   const tools = toolsOf(ctx, vm)
@@ -63,7 +62,6 @@ export function requireInsertable(ctx: WithDrivers, vm: ExternVmEntity): void {
     refuseTools(tools, 'insert-iso', 'the VM has no empty CD-ROM')
 }
 
-/** @throws ApiError 409 */
 export function requireInstallable(ctx: WithDrivers, vm: ExternVmEntity): void {
   requireStates(ctx, vm, 'install-guest-tools', ['ON'])
   const tools = toolsOf(ctx, vm)
@@ -73,7 +71,6 @@ export function requireInstallable(ctx: WithDrivers, vm: ExternVmEntity): void {
   if (!guest.hasAddress) refuseTools(tools, 'install', 'the guest has no address')
 }
 
-/** @throws ApiError 409 */
 export function requireAnswering(ctx: WithDrivers, vm: ExternVmEntity, operation: string): void {
   requireStates(ctx, vm, operation, connectedStates)
   requireReachable(toolsOf(ctx, vm), operation)

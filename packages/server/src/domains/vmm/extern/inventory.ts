@@ -42,7 +42,7 @@ export const pollInventory = {
   },
 }
 
-/** A VM that its management has moved to another cluster keeps what this control plane holds of it. */
+/** A VM that its management has moved to another cluster keeps its fields of this control plane. */
 async function mirrorAll(
   store: Transaction,
   inventories: readonly ExternalInventory[],
@@ -77,10 +77,7 @@ export async function mirror(
   else await store.update(ExternVm, ours.extId, changes)
 }
 
-/**
- * Ends a task: the VM as its management shows it now, and a new entity tag. A VM that was removed in the meantime is
- * no fault.
- */
+/** Ends a task with the VM as its management shows it now, and a new entity tag. A removed VM is no fault. */
 export async function mirrorAndTouch(ctx: RecordContext, { vmExtId }: OfVm, outside: OutsideVm): Promise<void> {
   const ours = await ctx.store.get(ExternVm, vmExtId)
   if (ours === undefined) return

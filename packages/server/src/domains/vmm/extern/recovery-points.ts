@@ -1,4 +1,4 @@
-/** Recovery points of external VMs. The management keeps their layers. Source: behaviour vmm.md 1.6, 1.7, 1.16. */
+/** The management of an external VM keeps the layers of its recovery points. Source: behaviour vmm.md 1.6, 1.7, 1.16. */
 
 import { Category } from '@hyperplane/contract/platform/category'
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
@@ -34,7 +34,6 @@ import {
 
 const operation = 'create-vm-recovery-point'
 
-/** @throws ApiError 409; 422 */
 export async function createExternPoint(ctx: WriteContext, body: NewPoint): Promise<TaskStarted> {
   const vm = await requireExternVm(ctx.store, body.vmExtId)
   await requireClusterReachable(ctx, vm.cluster?.extId)
@@ -116,7 +115,6 @@ async function captureOf(store: Reader, row: ExternVmEntity, { vm, layers }: Tak
   }
 }
 
-/** Fields that native VMs have too. */
 function shownVm(vm: ExternVmEntity): object {
   const { extId, categories, cluster, description, memorySizeBytes, numCoresPerSocket, numCpus, powerState } = vm
   const numSockets = numCpus === undefined ? undefined : Math.max(1, Math.floor(numCpus / (numCoresPerSocket ?? 1)))

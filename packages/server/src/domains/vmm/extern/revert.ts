@@ -1,4 +1,4 @@
-/** revertVm of an external VM: the management switches the VM in one step. Source: behaviour vmm.md 1.6, 1.7, 1.16. */
+/** revertVm of an external VM: its management switches in one step. Source: behaviour vmm.md 1.6, 1.7, 1.16. */
 import { ExternVm } from '@hyperplane/contract/vmm/extern/vm'
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { ApiError } from '../../../core/api-error.ts'

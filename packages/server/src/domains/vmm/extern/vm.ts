@@ -61,8 +61,7 @@ const changePower = defineTask<Input>({
     {
       name: 'send to management',
       progress: 30,
-      // A step of its own: if the next step is retried after a crash, the VM may already be in the new state.
-      // Another client or an earlier task may have changed the VM since the request was accepted.
+      // A step of its own: if the next is retried after a crash, the VM may be in the new state. Others may change the VM before this step.
       run: async (ctx, { vmExtId, action }) => {
         const vm = await requireExternVm(ctx.store, vmExtId)
         await requireVcenter(ctx.store, vm.cluster?.extId)

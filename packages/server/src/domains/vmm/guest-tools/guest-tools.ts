@@ -39,7 +39,7 @@ export function requireNotInstalled(of: ToolsOfVm): void {
   if (of.tools?.isInstalled === true) refuseTools(of, 'install', 'they are already installed')
 }
 
-/** Upgrades, removal, and power through the guest are done by the tools. */
+/** Upgrades, removal, and power through the guest need the tools. */
 export function requireReachable(of: ToolsOfVm, operation: string): void {
   if (of.tools?.isInstalled !== true) refuseTools(of, operation, 'they are not installed')
   if (of.tools?.isEnabled === false) refuseTools(of, operation, 'they are disabled')
@@ -105,7 +105,6 @@ export const installed = (tools: Tools | undefined, capabilities: Capabilities):
   }
 }
 
-/** Facts that only the simulated world has. */
 export interface ToolsSeen {
   readonly isReachable: boolean
   readonly isIsoInserted: boolean
@@ -113,7 +112,6 @@ export interface ToolsSeen {
   readonly system?: GuestSystem | undefined
 }
 
-/** The tools as reads show them. */
 export function shownTools(tools: Tools = {}, { isReachable, isIsoInserted, bootedAt, system }: ToolsSeen): Tools {
   const isInstalled = tools.isInstalled === true
   const observed = isReachable && system !== undefined ? withSystem(tools, system) : tools

@@ -45,10 +45,7 @@ const legacyConflicts = ({ drivers }: Evaluating): ReadonlyMap<string, Reason> =
       ),
   )
 
-/**
- * One VM may stay on each host: one that cannot migrate, else the oldest. The others violate the policy. A planned move
- * counts as made when the next one is planned, so that two VMs are never sent to the same host.
- */
+/** One VM may stay on each host: one that cannot migrate, else the oldest. Planned moves count as made, so no two VMs get the same host. */
 async function violationsOf(
   ctx: Evaluating,
   clusterExtId: string,

@@ -17,7 +17,7 @@ interface State<Reason> {
   readonly complianceStatus: { readonly $objectType: string; readonly nonComplianceReason?: Reason }
 }
 
-/** Lists only VMs that the caller may see. */
+/** Only VMs that the caller may see. */
 export async function listStates<R extends AnyResource, Reason>(
   ctx: ReadContext,
   rules: PolicyRules<R, Reason>,
@@ -31,7 +31,6 @@ export async function listStates<R extends AnyResource, Reason>(
   return listOf(shown, request)
 }
 
-/** Whether the caller may see a VM. */
 export async function visibleVms(ctx: ReadContext): Promise<(vm: VmEntity) => boolean> {
   const scope = await ctx.services.access.referScope(ctx.caller, ctx.operation, Vm)
   return (vm) => isInScope(scope, vm)

@@ -10,14 +10,14 @@ import { isNative } from '../vm/create/clusters.ts'
 
 export type Evaluating = Pick<CoreReadContext<Drivers>, 'clock' | 'drivers' | 'store'>
 
-/** What is particular to one kind of policy. `Reason`: the shapes with which its answers explain non-compliance. */
+/** Differences between kinds of policies. `Reason`: shapes that explain non-compliance. */
 export interface PolicyRules<R extends AnyResource, Reason> {
   readonly kind: R
   readonly categoriesOf: (policy: EntityOf<R>) => readonly string[]
   readonly clusterNotSupported: Reason
   /** Absent: several policies may govern one VM. */
   readonly conflictWith?: (olderPolicyExtId: string) => Reason
-  /** Groups outside these policies which exclude their VMs from them, by VM. */
+  /** Groups outside these policies that exclude their VMs, by VM. */
   readonly conflictsElsewhere?: (ctx: Evaluating) => ReadonlyMap<string, Reason>
   /** The violations among VMs of one cluster that the policy governs, by VM; VMs left out comply. */
   readonly violationsOf: (
@@ -28,7 +28,7 @@ export interface PolicyRules<R extends AnyResource, Reason> {
   ) => Promise<ReadonlyMap<string, Violation<Reason>>>
   /** A VM complies or not whatever other VMs do, so that one can be judged alone. */
   readonly judgesVmsAlone?: true
-  /** The types of a compliance status in answers. */
+  /** Types of a compliance status in answers. */
   readonly statusTypes: { readonly pending: string; readonly compliant: string; readonly nonCompliant: string }
 }
 
@@ -44,9 +44,8 @@ export interface VmState<Reason> {
 }
 
 export interface Evaluation {
-  /** Judges VMs that changed just now too, instead of reporting them as pending. */
+  /** Also judges VMs that changed just now, instead of reporting them as pending. */
   readonly isImmediate?: boolean
-  /** Only the state of this VM is needed. */
   readonly about?: VmEntity
 }
 
@@ -55,7 +54,7 @@ interface Dated {
   readonly updateTime?: string | undefined
 }
 
-/** After a change of a VM, or of a policy that selects the VM, the state of the VM is pending for this long. */
+/** Duration of the pending state, after a change of a VM or of a policy that selects it. */
 const pendingMillis = 5_000
 
 /** The states of the VMs that each of these policies selects, by policy; VMs oldest first. */
@@ -110,7 +109,6 @@ export async function complianceOf<R extends AnyResource, Reason>(
 
 interface Selected {
   readonly vm: VmEntity
-  /** Oldest first. */
   readonly selectors: readonly Dated[]
 }
 

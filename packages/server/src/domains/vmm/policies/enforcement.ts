@@ -1,6 +1,6 @@
 /**
- * Live-migrates VMs that violate a policy, when another host would end the violation. The system owns these tasks; a
- * task plans its move again when the VM's earlier tasks have ended. Source: behaviour vmm.md 1.12, 3.2 (enforcer), 3.5.
+ * Live-migrates VMs whose violation another host would end, by tasks of the system; a task plans again after earlier tasks of the VM.
+ * Source: behaviour vmm.md 1.12, 3.2 (enforcer), 3.5.
  */
 import type { AnyResource } from '@hyperplane/contract'
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -65,7 +65,6 @@ async function findMoves(ctx: Evaluating, evaluation: Evaluation = {}): Promise<
 }
 
 interface Migration extends OfVm {
-  /** The VM is judged even if it changed just now. */
   readonly isImmediate?: boolean
 }
 
@@ -76,7 +75,7 @@ export const migrateViolator = defineTask<Migration>({
     {
       name: 'reserve',
       progress: 10,
-      /** Keeps nothing where the VM has stopped violating its policy, or no host is left for it. */
+      /** Keeps nothing if the VM no longer violates its policy, or no host is left for it. */
       record: async (ctx, { vmExtId, isImmediate = false }): Promise<{ keep: OnHost } | undefined> => {
         const violator = await ctx.store.get(Vm, vmExtId)
         const { moves } =
@@ -102,7 +101,7 @@ export const migrateViolator = defineTask<Migration>({
   ],
 })
 
-/** In one run; the next one starts the others. */
+/** Limit of one run; the next one starts the others. */
 const mostStarted = 32
 
 export const enforcePolicies: Schedule = {

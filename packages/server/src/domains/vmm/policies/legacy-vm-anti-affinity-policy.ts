@@ -1,4 +1,4 @@
-/** Legacy anti-affinity policies: groups of VMs that clusters hold, and no row. Source: behaviour vmm.md 1.12. */
+/** Legacy anti-affinity policies: groups of VMs in clusters, without rows. Source: behaviour vmm.md 1.12. */
 import type { EntityOf } from '@hyperplane/contract'
 import {
   LegacyVmAntiAffinityPolicy,
@@ -39,7 +39,6 @@ const policiesOf = ({ drivers, tenantId }: Pick<ReadContext, 'drivers' | 'tenant
 export const legacyVmAntiAffinityPolicy = implement(
   legacyVmAntiAffinityPolicyOperations,
   {
-    /** Shows the VMs that the caller may see. */
     async listLegacyVmAntiAffinityPolicies(ctx, request) {
       const scope = await ctx.services.access.viewScope(ctx.caller, LegacyVmAntiAffinityPolicy)
       const isVisible = await visibleVms(ctx)

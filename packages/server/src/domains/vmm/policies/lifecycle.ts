@@ -1,6 +1,6 @@
 /**
- * Creation, update and deletion of policies: each is a task with one step, which stores. Compliance and enforcement
- * follow from the stored policies. Source: behaviour vmm.md 1.0 (names), 1.9, 1.10, 1.12, 1.13, 1.16, 3.9.
+ * Each is a task with one step, which stores; compliance and enforcement follow from the stored policies.
+ * Source: behaviour vmm.md 1.0 (names), 1.9, 1.10, 1.12, 1.13, 1.16, 3.9.
  */
 import type { AnyResource, BodyOf, EntityOf } from '@hyperplane/contract'
 import { Category } from '@hyperplane/contract/platform/category'
@@ -19,12 +19,10 @@ import { nameFaults } from '../vm/rules.ts'
 export interface PolicySort<R extends AnyResource> {
   readonly kind: R
   readonly maximum: Limit
-  /** Fields that name the user of the creation. */
   readonly createdBy: (caller: Caller) => object
-  /** Fields that name the user of the last change. */
   readonly changedBy: (caller: Caller) => object
   readonly timeOfChange: 'lastUpdateTime' | 'updateTime'
-  /** Fields that only tasks of other operations change. */
+  /** Only tasks of other operations change these. */
   readonly keeps?: readonly string[]
   /** Every category that the policy names, by its path in the body. */
   readonly categoriesIn: (policy: BodyOf<R>) => readonly CategoryAt[]
@@ -48,14 +46,14 @@ export const categoriesAt = (
   references: readonly { readonly extId?: string | undefined }[],
 ): CategoryAt[] => references.map(({ extId }, index) => ({ path: `${path}[${index}]/extId`, extId }))
 
-/** Options of policies whose fields `createdBy` and `field` are references to users. */
+/** For policies whose fields `createdBy` and `field` are references to users. */
 export const authoredIn = (field: 'lastUpdatedBy' | 'updatedBy') => ({
   createdBy: ({ extId }: Caller) => ({ createdBy: { extId }, [field]: { extId } }),
   changedBy: ({ extId }: Caller) => ({ [field]: { extId } }),
   timeOfChange: 'updateTime' as const,
 })
 
-/** Policies that are still being created do not count, so their tasks ask again. @throws ApiError VMM_LIMIT_EXCEEDED */
+/** Does not count policies in creation, so their tasks check again. @throws ApiError VMM_LIMIT_EXCEEDED */
 async function requirePlace(
   ctx: { readonly store: Reader; readonly services: Pick<Services, 'limits'> },
   { kind, maximum }: Pick<PolicySort<AnyResource>, 'kind' | 'maximum'>,
@@ -165,7 +163,6 @@ export function lifecycleOf<R extends AnyResource>(options: PolicySort<R>) {
   }
 }
 
-/** Options of a task of one policy. `verb`: `Create`, `Re-enforce`. */
 export const policyTask = (verb: string, kind: AnyResource, { extId, name }: Named) => ({
   operation: verb.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()) + kind.objectType.replace(/.*\./, ''),
   description: `${verb} ${kind.title}`,

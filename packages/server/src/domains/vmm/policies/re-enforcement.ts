@@ -1,7 +1,4 @@
-/**
- * Ends the violations of one policy now, with a subtask for each migration. VMs that stay in violation are a warning of
- * the task. Source: behaviour vmm.md 1.12 (re-enforce), 1.16.
- */
+/** Subtasks migrate VMs now; remaining violations are warnings of the task. Source: behaviour vmm.md 1.12 (re-enforce), 1.16. */
 import { VmHostAffinityPolicy } from '@hyperplane/contract/vmm/policies/vm-host-affinity-policy'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { inTurn } from '../../../core/tasks/in-turn.ts'

@@ -14,9 +14,8 @@ export interface OfVm {
 }
 
 /**
- * Admits a mutation. The version rises, so that only one of two requests with the same entity tag is admitted. The
- * power state is checked here only if no other task comes first; the task checks it again in any case.
- * @throws ApiError 409 VM_BUSY, INVALID_POWER_STATE; 503
+ * Raises the version, so that only one of two requests with the same tag is admitted. The power state is checked if no other task comes
+ * first, and by the task in any case. @throws ApiError 409 VM_BUSY, INVALID_POWER_STATE; 503
  */
 export async function admitVm(ctx: WriteContext, vm: VmEntity, operation?: StateBound): Promise<VmEntity> {
   await requireClusterReachable(ctx, vm.cluster?.extId)
@@ -51,7 +50,6 @@ export const affectedVm = (vm: Pick<VmEntity, 'extId' | 'name'>): AffectedEntity
   rel: Vm.rel,
 })
 
-/** Options of every VM task. */
 export function taskOf(
   operation: string,
   vm: Pick<VmEntity, 'extId' | 'name' | 'cluster'>,

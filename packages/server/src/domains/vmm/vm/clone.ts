@@ -86,7 +86,7 @@ export function blueprintOfVm(source: VmEntity): Blueprint {
   }
 }
 
-/** @throws ApiError 404 when a task that came first deleted the VM or one of the files that are copied */
+/** @throws ApiError 404 when an earlier task deleted the VM or one of the copied files */
 export async function requireFilesOf(store: Reader, vmExtId: string, copies: NewVm['copies'] = {}): Promise<void> {
   const files = new Set(filesOf(await requireVm(store, vmExtId)).map(({ diskExtId }) => diskExtId))
   const sources = Object.values(copies).flatMap((source) => (source.kind === 'disk' ? [source.extId] : []))
@@ -96,7 +96,7 @@ export async function requireFilesOf(store: Reader, vmExtId: string, copies: New
 
 const cloning = vmm.operations.find(({ id }) => id === 'cloneVm') as Operation
 
-/** A task that came first may have changed the source: the clone is that of the source as it is now. */
+/** The clone is that of the source as it is now: an earlier task may have changed it. */
 async function replan(ctx: RecordContext, input: Clone): Promise<{ keep: Copies } | undefined> {
   const { vmExtId, sourceExtId, overrides } = input
   const source = await requireVm(ctx.store, sourceExtId)

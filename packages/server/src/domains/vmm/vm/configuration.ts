@@ -3,7 +3,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import type { VmBody, VmEntity } from '../../virtual-machines/entity.ts'
 
-/** Updates ignore these fields: they have operations of their own, and clients send back everything that they read. */
+/** Updates ignore these fields: they have operations of their own, and clients send back all fields that they read. */
 const ownOperations = new Set<string>([
   'categories',
   'cdRoms',
@@ -36,7 +36,7 @@ const configurable = Object.entries(Vm.schema.fields)
   .filter(([name, field]) => !('readOnly' in field) && !('immutable' in field) && !ownOperations.has(name))
   .map(([name]) => name)
 
-/** Fields that follow from a new `guestCustomization`. */
+/** They follow from a new `guestCustomization`. */
 const staged: readonly string[] = ['guestSettings', 'vmGuestCustomizationStatus']
 
 /** Omitted fields are removed, except those of `keptWhenAbsent`. */

@@ -39,7 +39,7 @@ export const ConsoleToken = resource('internal.v1.vmm.ConsoleToken', {
   ofCluster: { by: 'vmExtId', partOf: 'Vm' },
 })
 
-/** Changes nothing of the VM: the entity tag stays, and the task does not wait for other tasks of the VM. */
+/** The VM does not change: its entity tag stays, and the task does not wait for other tasks of the VM. */
 export async function generateConsoleToken(ctx: WriteContext<VmEntity>): Promise<TaskStarted> {
   const vm = ctx.target
   await requireClusterReachable(ctx, vm.cluster?.extId)

@@ -1,4 +1,4 @@
-/** Open consoles of VMs. A token opens one; it ends with its VM, or with the rights of its user. Source: behaviour vmm.md 1.1 (generate-console-token). */
+/** A token opens a console, which ends with its VM or the rights of its user. Source: behaviour vmm.md 1.1 (generate-console-token). */
 import { contract, type Operation } from '@hyperplane/contract'
 import { AuthorizationPolicy } from '@hyperplane/contract/iam/authorization-policy'
 import { Key } from '@hyperplane/contract/iam/key'
@@ -80,7 +80,7 @@ async function isAllowed(options: ConsolesOptions, holder: Caller, vmExtId: stri
   return isInScope(await access.scope(holder, opening), await store.get(Vm, vmExtId))
 }
 
-/** Whether the credential that asked for the token still allows more than a change of the password. */
+/** Whether the credential behind the token still permits more than a change of the password. */
 async function signsIn(
   { clock, store }: ConsolesOptions,
   { credential, credentialId = '' }: Caller,

@@ -101,6 +101,6 @@ export const removeVm = defineTask<OfVm>({
   onUndone: endUnchanged,
 })
 
-/** The deletion of a VM within another task, between two percentages of its progress; `power off` begins it. */
+/** For another task, between two percentages of its progress; begins with `power off`. */
 export const removalSteps = (from: number, to: number): readonly Step<OfVm>[] =>
   removeVm.steps.map((step) => ({ ...step, progress: Math.round(from + ((to - from) * (step.progress ?? 100)) / 100) }))

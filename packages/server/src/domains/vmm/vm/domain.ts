@@ -50,7 +50,6 @@ const settingsOf = (
   ...(computerName === undefined ? {} : { computerName }),
 })
 
-/** By id of the NIC, instead of its index. */
 const byNic = <T>({ nics = [] }: VmEntity, values: readonly (readonly [number, T])[]): Record<string, T> =>
   Object.fromEntries(
     values.flatMap(([index, value]): [string, T][] => {
@@ -59,7 +58,7 @@ const byNic = <T>({ nics = [] }: VmEntity, values: readonly (readonly [number, T
     }),
   )
 
-/** Claims of a part that the VM no longer lists are left out. */
+/** Omits claims of parts that the VM no longer lists. */
 async function devicesOf(store: Reader, vm: VmEntity): Promise<Pick<Domain, 'deviceExtIds' | 'virtualGpus'>> {
   const { gpus = [], pcieDevices = [] } = vm
   if (gpus.length + pcieDevices.length === 0) return {}
@@ -71,10 +70,7 @@ async function devicesOf(store: Reader, vm: VmEntity): Promise<Pick<Domain, 'dev
   }
 }
 
-/**
- * Gives the domain the definition of its row again. A host that does not answer must not block the rollback: the next start
- * defines the VM from its row.
- */
+/** Uses the VM's row. A host that does not answer must not block the rollback: the next start defines the VM again. */
 export async function restoreDefinition(
   { drivers, store }: Pick<StepContext, 'drivers' | 'store'>,
   vm: VmEntity,

@@ -1,7 +1,4 @@
-/**
- * VMs leave a host that enters maintenance, and come back: under the queue of the VM, as subtasks of the maintenance.
- * Source: behaviour vmm.md 3.2 (Maintenance); clustermgmt.md 1.4.
- */
+/** VMs leave a host for its maintenance and come back, as subtasks. Source: vmm.md 3.2 (Maintenance); clustermgmt.md 1.4. */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../core/api-error.ts'
 import type { Reader } from '../../../store/store.ts'
@@ -24,13 +21,13 @@ async function leaving(
   return isLeaving && states.includes(vm.powerState) ? vm : undefined
 }
 
-/** Ends the refusal of other operations that `reserved` began. */
+/** Other operations are permitted again; `reserved` had stopped them. */
 async function unlock(ctx: RecordContext, { vmExtId }: VmOfHost): Promise<void> {
   if ((await ctx.store.get(Vm, vmExtId)) !== undefined)
     await ctx.store.observe(Vm, vmExtId, { migrationTaskExtId: undefined })
 }
 
-/** @param target chooses and reserves a host; undefined: the VM stays where it is */
+/** @param target chooses and reserves a host; undefined: the VM stays */
 const reserveStep = (target: (ctx: RecordContext, input: VmOfHost) => Promise<OnHost | undefined>): Step<VmOfHost> => ({
   name: 'reserve',
   progress: 10,

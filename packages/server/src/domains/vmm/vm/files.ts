@@ -28,10 +28,7 @@ export const imagesOf = (files: readonly FileBacking[]): string[] => [
   ...new Set(files.flatMap((file) => imageOf(file) ?? [])),
 ]
 
-/**
- * For `filesUnderWay` of the VM: until the task ends, the images and containers of these files cannot be deleted.
- * @param copies by id: files with other content than the image that they name
- */
+/** Images and containers of these files cannot be deleted until the task ends. @param copies by id: content other than the named image */
 export const underWay = (files: readonly FileBacking[], copies: Readonly<Record<string, DiskSource>> = {}): UnderWay =>
   files.map((file) => {
     const diskExtId = file.diskExtId as string
@@ -46,7 +43,7 @@ export const without = (vm: VmEntity, diskExtIds: readonly string[]): UnderWay |
 }
 
 export interface FileContent {
-  /** Takes the place of the source that the file names. */
+  /** Used instead of the source that the file names. */
   readonly content?: DiskSource | undefined
   readonly isReadOnly?: true | undefined
 }
@@ -118,7 +115,6 @@ export async function requireRoom(
   }
 }
 
-/** Source images that the cluster does not hold yet. */
 export async function imagesToCopy(
   store: Reader,
   files: readonly FileBacking[],
@@ -158,7 +154,7 @@ export async function storeImageCopies(
   }
 }
 
-/** A recorded copy stays: it belongs to the image, and other VMs may use it already. */
+/** Recorded copies belong to the image and stay: other VMs may use them already. */
 export async function removeCopies(
   ctx: StepContext,
   files: readonly FileBacking[],

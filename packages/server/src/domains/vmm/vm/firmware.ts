@@ -22,7 +22,7 @@ export interface FirmwareFiles {
   readonly nvram?: FileBacking
 }
 
-/** Adds the file for UEFI variables and the one for the state of a virtual TPM; files of `former` are kept. */
+/** Files for UEFI variables and the state of a virtual TPM; those of `former` are kept. */
 export function withFirmware(
   config: VmBody,
   files: FirmwareFiles,

@@ -1,7 +1,4 @@
-/**
- * Live migration as a step of a task: an earlier step reserves the target, this one moves the VM, a later one records
- * the move. Source: behaviour vmm.md 1.0 (the host is a runtime observation), 3.5.
- */
+/** An earlier step reserves the target, this one moves the VM, a later one records it. Source: behaviour vmm.md 1.0 (host), 3.5. */
 
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type RecordContext, type Step, type StepContext, throwIfCanceled } from '../../context.ts'
@@ -21,10 +18,7 @@ export const chosenHost = (ctx: Pick<StepContext, 'outputs'>, step: string): str
 
 export const movedTo = (ctx: Pick<StepContext, 'outputs'>): string | undefined => chosenHost(ctx, 'move')
 
-/**
- * @param reserving name of the step that keeps the reserved host as its output
- * @param from progress of the task when the step begins
- */
+/** @param reserving earlier step whose output is the reserved host @param from progress of the task at the beginning */
 export const moveStep = (reserving: string, progress: number, from: number): Step<OfVm> => ({
   name: 'move',
   progress,

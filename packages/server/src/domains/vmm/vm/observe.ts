@@ -1,6 +1,6 @@
 /**
- * Records changes of VMs that no operation requested: a guest halts or reboots itself, a VM is paused because its
- * storage stalls or is full, a host falls silent. VMs with a running task wait for the next run.
+ * Changes without a request: halts and reboots by the guest, pauses by storage, silent hosts. VMs with a running task wait for the next
+ * run.
  * Source: behaviour vmm.md 1.1 (states, transitions by the world).
  */
 

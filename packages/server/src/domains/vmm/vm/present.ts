@@ -64,7 +64,7 @@ function shown(stored: VmEntity, view: GuestView | undefined, isEjected: boolean
   } as VmEntity
 }
 
-/** Adds the addresses that the guest was seen to use, in both pairs of fields. */
+/** Addresses seen in use by the guest, in both pairs of fields. */
 function withLearned(nic: NicEntity, view: GuestView | undefined): NicEntity {
   const learned = view?.learnedAddresses.get(nic.extId as string)
   if (learned === undefined) return nic

@@ -191,10 +191,7 @@ interface Scripts {
 const customizationFaults = ({ guestCustomization }: VmBody): ApiError[] =>
   guestCustomization === undefined ? [] : scriptFaults(guestCustomization, 'guestCustomization/')
 
-/**
- * The contract checks the lengths of the texts. Faults never show their content: it may contain secrets.
- * @param prefix path of the params in the body
- */
+/** The contract checks lengths. Faults never show the content: it may contain secrets. @param prefix path of the params */
 export function scriptFaults(params: { readonly config?: Scripts | undefined }, prefix: string): ApiError[] {
   const { config } = params
   const texts: [string, unknown][] = [
@@ -224,7 +221,7 @@ export function isTimezone(name: string): boolean {
   }
 }
 
-/** The boot device must belong to the VM. Call once disks have addresses and NICs have MAC addresses. */
+/** The VM must have the boot device. Call it once disks have addresses and NICs MAC addresses. */
 export function bootDeviceFaults(vm: VmBody): ApiError[] {
   const device = vm.bootConfig?.bootDevice as { diskAddress?: Address; macAddress?: string } | undefined
   if (device === undefined) return []

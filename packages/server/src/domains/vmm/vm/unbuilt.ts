@@ -1,4 +1,4 @@
-/** Refuses fields of a VM's body that are not implemented: they must never be accepted and ignored. */
+/** Refuses fields that are not implemented: they must never be accepted and ignored. */
 import { ApiError } from '../../../core/api-error.ts'
 import { nvramOf, type VmBody } from '../../virtual-machines/entity.ts'
 import { isEmulated } from '../../virtual-machines/virtual-functions.ts'
@@ -15,13 +15,11 @@ export function refuseUnbuilt(operation: string, body: VmBody): void {
   refuseUnbuiltSource(operation, nvramOf(body))
 }
 
-/** @throws ApiError 501 */
 export function refuseUnbuiltNic(operation: string, nic: NicBody): void {
   if (!isEmulated(nic))
     throw new ApiError('NOT_IMPLEMENTED', { operation: `${operation} with a NIC that uses SR-IOV or offload` })
 }
 
-/** @throws ApiError 501 */
 export function refuseUnbuiltSource(operation: string, backing: object | undefined): void {
   const { dataSource } = (backing ?? {}) as { dataSource?: { reference?: { $objectType?: string } } }
   const source = unbuiltSources[dataSource?.reference?.$objectType ?? '']

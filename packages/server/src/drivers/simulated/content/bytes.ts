@@ -1,6 +1,6 @@
 /**
- * Simulated content: zeros, then a tail derived from the seed. Digests of gigabytes cost only the tail, because
- * the midstate after the zeros is stored for each size. Source: behaviour vmm.md 3.6.
+ * Zeros, then a tail derived from the seed. Digests of gigabytes cost only the tail: the midstate after the zeros is stored for each size.
+ * Source: behaviour vmm.md 3.6.
  */
 import { createCipheriv, createHash } from 'node:crypto'
 import type { ByteRange, Digests } from '../../content-source.ts'
@@ -19,7 +19,6 @@ const chunk = new Uint8Array(MiB)
 /** In MiB. */
 export const knownSizes: readonly number[] = Object.keys(zeroMidstates).map(Number)
 
-/** @param part default: all */
 export async function* bytesOf(
   content: Content,
   { first, last }: ByteRange = { first: 0, last: content.sizeBytes - 1 },
@@ -35,7 +34,7 @@ export async function* bytesOf(
   if (last >= tailFrom) yield tail.subarray(Math.max(0, first - tailFrom), last + 1 - tailFrom)
 }
 
-/** Reads the bytes before the part, and leaves them out. */
+/** Reads the bytes before the part too, and drops them. */
 export async function* partOf(all: AsyncIterable<Uint8Array>, { first, last }: ByteRange): AsyncIterable<Uint8Array> {
   let at = 0
   for await (const bytes of all) {

@@ -15,7 +15,6 @@ interface ForeignOva {
   readonly textsFor: (disk: { readonly sizeBytes: number; readonly sha256: string }) => readonly TextFile[]
 }
 
-/** Undefined for another kind of URL. */
 export function foreignOva(url: string): ForeignOva | undefined {
   const path = url.replace(/[?#].*$/s, '')
   if (!/\.ova$/i.test(path)) return undefined

@@ -34,9 +34,7 @@ interface FetchedFile {
 }
 
 interface ObjectFileOptions {
-  /** Undefined: no object store is configured. */
   readonly store: ContentStore | undefined
-  /** The folder of the world's files. */
   readonly folder: string
   readonly move: Move
 }

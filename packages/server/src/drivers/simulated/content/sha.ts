@@ -4,7 +4,7 @@ type Compress = (state: Int32Array, block: Int32Array) => void
 
 const blockBytes = 64
 
-/** @param before number of bytes that `midstate` covers: whole blocks. @returns lower-case hex */
+/** @param before bytes that `midstate` covers: whole blocks. @returns lower-case hex */
 export function continueDigest(
   algorithm: 'sha1' | 'sha256',
   midstate: string,

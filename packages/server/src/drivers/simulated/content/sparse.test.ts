@@ -8,7 +8,7 @@ import { vmdk } from './vmdk.ts'
 
 const [KiB, GiB] = [1024, 1024 ** 3]
 const grain = 64 * KiB
-/** The tail is in one grain, in two, in grains of two VMDK tables and of two QCOW2 tables, or all there is. */
+/** The tail is in one grain, in two, in grains of two VMDK tables and of two QCOW2 tables, or is the whole disk. */
 const sizes = [
   GiB,
   GiB + 512,

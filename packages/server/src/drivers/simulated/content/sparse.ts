@@ -1,4 +1,4 @@
-/** Simulated disks as sparse files: zeros take no space, only the tail of `bytes.ts` is stored. */
+/** Simulated disks as sparse files: only the tail of `bytes.ts` takes space. */
 import { type Content, tailOf } from './bytes.ts'
 
 /** Unit of allocation, in both formats. */
@@ -9,7 +9,7 @@ export interface Grain {
   readonly bytes: Uint8Array
 }
 
-/** Allocated grains in their order; bytes outside the disk are zero. */
+/** In ascending order; bytes outside the disk are zero. */
 export function grainsOf(content: Content): Grain[] {
   const tail = tailOf(content)
   const start = content.sizeBytes - tail.length

@@ -5,7 +5,7 @@ interface TarFile {
   readonly content: () => Iterable<Uint8Array>
 }
 
-/** @param at time of the entries; milliseconds since 1970 */
+/** @param at time of the entries */
 export async function* tarOf(files: Iterable<TarFile>, at: number): AsyncIterable<Uint8Array> {
   const { createTarPacker } = await import('modern-tar')
   const { readable, controller } = createTarPacker()

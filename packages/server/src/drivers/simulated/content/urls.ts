@@ -1,6 +1,6 @@
 /**
- * URLs of simulated content, fixed at their first use, and transfers from their servers. Facts: `content.urls` by URL,
- * `content.faults` by host name. Source: behaviour vmm.md 3.6.
+ * URLs of simulated content, fixed at their first use, and their servers: `content.urls` by URL, `content.faults` by host name.
+ * Source: behaviour vmm.md 3.6.
  */
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { Digest, Digests, Transfer, UrlAccess } from '../../content-source.ts'
@@ -9,16 +9,13 @@ import type { Content } from './bytes.ts'
 
 export interface UrlFact {
   readonly content: Content
-  /** Digests that callers expected before any digest was returned; they define the content. */
+  /** Callers expected these before any digest was returned; they define the content. */
   readonly given?: Digests
   /** Simulated digests were returned and must not change any more. */
   readonly isTold?: true
 }
 
-/**
- * `corrupt`: changed bytes. `cut`: connections break off halfway. `login`: asks for a login, and accepts every
- * password but `wrong`. `slow`: 1 MB/s. `untrusted`: a certificate that cannot be verified.
- */
+/** `corrupt`: changed bytes. `cut`: breaks off halfway. `login`: refuses only `wrong`. `slow`: 1 MB/s. `untrusted`: bad certificate. */
 export interface ServerFault {
   readonly kind: 'corrupt' | 'cut' | 'down' | 'login' | 'slow' | 'status' | 'untrusted'
   readonly status?: number
@@ -26,7 +23,7 @@ export interface ServerFault {
 
 const bytesPerSecond = 1e9
 export const slowBytesPerSecond = 1e6
-/** At most, between two readings of the rate limit. */
+/** Limit between two readings of the rate limit. */
 const secondsAtOnce = 5
 const reports = 10
 
@@ -66,14 +63,14 @@ export function createUrls(world: SimulatedWorld, move: Move) {
       await move(sizeBytes, fault === 'slow' ? slowed(transfer) : transfer)
       return fault === 'corrupt' ? 'corrupt' : 'whole'
     },
-    /** Digests that callers gave; undefined: none did, and the content keeps its own from now on. */
+    /** Undefined: callers gave none, and the content keeps its own digests from now on. */
     async givenDigests(url: string | undefined): Promise<Digests | undefined> {
       const fact = url === undefined ? undefined : urls.get(url)
       if (fact?.given !== undefined) return fact.given
       if (fact !== undefined && fact.isTold !== true) await urls.put(url as string, { ...fact, isTold: true })
       return undefined
     },
-    /** @param own digest of the content. @returns the actual digest if it differs */
+    /** @returns the actual digest if it differs from the expected one */
     async verify(url: string | undefined, own: string | undefined, expected: Digest): Promise<string | undefined> {
       if (own === expected.hex) return undefined
       const fact = url === undefined ? undefined : urls.get(url)
@@ -119,7 +116,7 @@ const slowed = (transfer: Transfer): Transfer => ({
   report: (share) => transfer.report(share),
 })
 
-/** `away`: no disk can read its content from there. */
+/** `away`: disks cannot read their content from there. */
 export type ServerState = 'away' | 'slow' | 'well'
 
 export function serverState(world: SimulatedWorld, host: string): ServerState {

@@ -1,7 +1,4 @@
-/**
- * Midstates after the zeros of a size in MiB, less the 64 KiB tail of `bytes.ts`. Source: FIPS 180-4, computed once;
- * `bytes.test.ts` proves the smallest.
- */
+/** After the zeros of a size in MiB, less the 64 KiB tail. Source: FIPS 180-4, computed once; `bytes.test.ts` proves the smallest. */
 export const zeroMidstates: Readonly<Record<number, readonly [sha256: string, sha1: string]>> = {
   40: ['eb5636583822f85602ba06274b64339380b6a87be0d8735e7c5330cbfbc42323', '8133f5f54c6c06346ffae614c0a62ee0ad483533'],
   64: ['45c4382212896d191c94fe38441cdbf378ac6ffe9ca69ddc23194102119b1451', 'c4f6a8632e192de0247bb9823abe746273fd0eec'],

@@ -1,7 +1,4 @@
-/**
- * Drift: changes one field of a fact outside the API, by its path (`SNMP_SERVER_CONFIG/users/0/authType`).
- * Source: behaviour clustermgmt.md 1.10, 3.
- */
+/** Drift: changes one field of a fact by its path (`SNMP_SERVER_CONFIG/users/0/authType`). Source: behaviour clustermgmt.md 1.10, 3. */
 import type { AnySchema } from '@hyperplane/contract'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import { didYouMean } from '../../../core/input/nearest.ts'
@@ -27,7 +24,7 @@ export function digestOfSecret(kind: FactKind, id: string, path: string, plain: 
   return digestOf(id, plain)
 }
 
-/** @returns false if the field already had this value. @throws CannotHappen */
+/** @returns false if nothing changed. @throws CannotHappen */
 export async function changeFact(world: SimulatedWorld, id: string, change: FieldChange): Promise<boolean> {
   const { before, next } = plannedChange(world, id, change)
   if (canonicalJson(next) === canonicalJson(before)) return false
@@ -50,7 +47,6 @@ export function plannedChange(
   return { before, next: replaced(before, path.split('/'), path, content) as Fields }
 }
 
-/** Undefined unsets the field. @throws CannotHappen */
 function wanted({ kind, path, value, secretDigest }: FieldChange): unknown {
   const field = fieldAt(kind, path)
   if (field.secret === true && value !== undefined)

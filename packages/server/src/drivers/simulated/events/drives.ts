@@ -34,7 +34,7 @@ export async function failDrive(
   return true
 }
 
-/** A drive that was offline works again, with its data. */
+/** An offline drive works again, with its data. */
 export async function returnDrive(world: SimulatedWorld, disk: Target): Promise<boolean> {
   const { fault, ...fact } = factOf(world, disk)
   if (fault?.kind !== 'OFFLINE') return false
@@ -53,7 +53,7 @@ export async function setDriveSlowness(world: SimulatedWorld, disk: Target, fact
   return true
 }
 
-/** The pool keeps a pulled drive until it is removed by a client. @throws CannotHappen for one that is out already */
+/** The pool keeps the drive until a client removes it. @throws CannotHappen for one that is out already */
 export async function pullDrive(world: SimulatedWorld, disk: Target): Promise<void> {
   const fact = inSlot(factOf(world, disk), disk)
   const fault = { kind: 'PULLED', since: fact.fault?.since ?? world.clock.now() } as const
@@ -61,7 +61,7 @@ export async function pullDrive(world: SimulatedWorld, disk: Target): Promise<vo
   await driveFacts(world).put(disk.extId, { ...withWork(fact, false, world.clock.now()), fault })
 }
 
-/** @returns the serial number of the new drive, which is in the slot and not in the pool; undefined: the old one works */
+/** @returns the serial number of the new drive, in the slot but not in the pool; undefined: the old one works */
 export async function replaceDrive(world: SimulatedWorld, disk: Target): Promise<string | undefined> {
   const old = factOf(world, disk)
   if (old.isInPool === true && old.fault === undefined) return undefined

@@ -1,4 +1,4 @@
-/** An event: its target and the facts that it changes. Drivers report the consequences to the control plane later. */
+/** An event: its target and changed facts. Drivers report the consequences to the control plane later. */
 import { isDeepStrictEqual } from 'node:util'
 import type { HappeningOf, HappeningType } from '@hyperplane/contract/control/world-happening'
 import type { Collection, SimulatedWorld } from '../world.ts'
@@ -29,9 +29,7 @@ export interface Target {
   readonly kind: TargetKind
   readonly extId: string
   readonly name: string
-  /** For storage containers. */
   readonly clusterExtId?: string
-  /** For directories: host names. */
   readonly servers?: readonly string[]
 }
 
@@ -45,11 +43,10 @@ export interface Occurrence<E> extends Surroundings {
   readonly world: SimulatedWorld
   readonly event: E
   readonly target: Target
-  /** See `digestOfSecret`. */
   readonly secretDigest?: string
 }
 
-/** How a request names a target, and in which field of the event. */
+/** Type and field by which a request names a target. */
 export interface Naming {
   readonly kind: TargetKind
   readonly text: string
@@ -62,7 +59,7 @@ export interface EventSort<T extends HappeningType = HappeningType> {
   readonly happen: (occurrence: Occurrence<HappeningOf<T>>) => Promise<readonly string[]>
   /** The event lasts until this other event happens to the same target. */
   readonly until?: HappeningType
-  /** The part of the target, such as an uplink. Undefined in the ending event: all parts. */
+  /** Affected part of the target, such as an uplink. Undefined in the ending event: all parts. */
   readonly part?: (event: HappeningOf<T>) => string | undefined
 }
 
@@ -75,7 +72,7 @@ export class CannotHappen extends Error {
   }
 }
 
-/** `undefined` clears a fault; the row of a thing without faults is removed. */
+/** `undefined` clears the fault; a row without faults is removed. */
 export async function setFault<F extends object>(
   world: SimulatedWorld,
   collection: string,
@@ -88,7 +85,7 @@ export async function setFault<F extends object>(
   else await faults.put(id, Object.fromEntries(merged))
 }
 
-/** @returns false if it was so before */
+/** @returns false if nothing changed */
 export async function setFlag<F extends object>(
   world: SimulatedWorld,
   collection: string,
@@ -101,7 +98,7 @@ export async function setFlag<F extends object>(
   return true
 }
 
-/** `undefined` removes the fact. @returns false if it was so before */
+/** `undefined` removes the fact. @returns false if nothing changed */
 export async function setFact<T>(facts: Collection<T>, id: string, next: T | undefined): Promise<boolean> {
   if (isDeepStrictEqual(facts.get(id), next)) return false
   if (next === undefined) await facts.remove(id)

@@ -1,4 +1,4 @@
-/** Facts that an event can change outside the API. Fields are named as in the API or, if absent there, in the drivers. */
+/** Facts that events can change. Fields are named as in the API or, if absent there, in the drivers. */
 import {
   type AnySchema,
   anything,

@@ -49,7 +49,7 @@ export async function closePort(world: SimulatedWorld, vm: Target, port: number)
   return true
 }
 
-/** @param port absent: all @returns the ports that were closed before */
+/** @param port default: all @returns the ports that were closed before */
 export async function openPorts(world: SimulatedWorld, vm: Target, port?: number): Promise<readonly number[]> {
   const fact = domainFacts(world).get(vm.extId)
   const { closedPorts = [], ...rest } = fact ?? {}

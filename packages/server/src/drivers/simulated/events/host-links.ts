@@ -20,7 +20,7 @@ export function linksToChange(
   })
 }
 
-/** @returns what becomes of the host, undefined if nothing */
+/** @returns the consequence for the host, if any */
 export async function setLinks(
   world: SimulatedWorld,
   hostExtId: string,
@@ -41,10 +41,7 @@ export async function setLinks(
   return noteReach(world, hostExtId)
 }
 
-/**
- * Without any management uplink a host does not answer. A link that flaps is back before the host counts as silent.
- * @returns what becomes of the host, undefined if nothing
- */
+/** A flapping link is back before its host counts as silent. @returns the consequence for the host, if any */
 export async function noteReach(
   world: SimulatedWorld,
   hostExtId: string,

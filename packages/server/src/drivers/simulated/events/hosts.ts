@@ -41,7 +41,7 @@ export async function returnHost(
   return { restarted: started.size - held, held }
 }
 
-/** @param factor of the time that drives take; 1 is normal */
+/** @param factor 1 is normal speed, 2 half of it */
 export async function setSlowness(world: SimulatedWorld, hostExtId: string, factor: number): Promise<boolean> {
   const { slowdown = 1 } = hostFault(world, hostExtId)
   if (slowdown === factor) return false

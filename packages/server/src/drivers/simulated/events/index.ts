@@ -47,7 +47,6 @@ type About<T extends HappeningType> = EventSort<T>['about']
 type Happen<T extends HappeningType> = EventSort<T>['happen']
 
 const event = <T extends HappeningType>(about: About<T>, happen: Happen<T>): EventSort<T> => ({ about, happen })
-/** @param until the event that ends this one */
 const lasting = <T extends HappeningType>(until: HappeningType, about: About<T>, happen: Happen<T>): EventSort<T> => ({
   about,
   until,
@@ -55,7 +54,6 @@ const lasting = <T extends HappeningType>(until: HappeningType, about: About<T>,
 })
 
 interface Fault {
-  /** @returns false if it was so before */
   readonly set: (world: SimulatedWorld, target: Target, isOn: boolean) => Promise<boolean>
   readonly begun: (name: string) => string
   readonly ended: (name: string) => string

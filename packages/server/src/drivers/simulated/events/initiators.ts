@@ -13,7 +13,7 @@ const openSessions = (world: SimulatedWorld, isOf: (clientExtId: string, cluster
     .filter(({ since, clientExtId, clusterExtId }) => since <= world.clock.now() && isOf(clientExtId, clusterExtId))
     .length
 
-/** @returns how many sessions ended; undefined if it was away already */
+/** @returns number of ended sessions; undefined if the client was away already */
 export async function disconnectClient(world: SimulatedWorld, { extId }: Target): Promise<number | undefined> {
   const fact = initiatorFacts(world).get(extId)
   if (fact?.isAway === true) return undefined
@@ -29,7 +29,7 @@ export async function connectClient(world: SimulatedWorld, { extId }: Target): P
   return true
 }
 
-/** @param digest of the new secret; absent: it is none that the control plane has */
+/** @param digest of the new secret; absent: one that the control plane does not have */
 export async function changeClientSecret(world: SimulatedWorld, { extId }: Target, digest?: string): Promise<boolean> {
   const since = world.clock.now()
   const fact: Partial<InitiatorFact> = initiatorFacts(world).get(extId) ?? {}
@@ -45,7 +45,7 @@ export async function restoreClientSecret(world: SimulatedWorld, { extId }: Targ
   return true
 }
 
-/** @returns how many sessions ended; undefined if the address was down already */
+/** @returns number of ended sessions; undefined if the address was down already */
 export async function failDataServices(world: SimulatedWorld, { extId }: Target): Promise<number | undefined> {
   if (portalFacts(world).get(extId)?.isDown === true) return undefined
   const sessions = openSessions(world, (_, cluster) => cluster === extId)

@@ -129,7 +129,6 @@ export function contentFault(fault: keyof typeof contentFaults, status: number |
   return { kind: contentFaults[fault] }
 }
 
-/** `undefined` clears the fault. */
 export async function setContentFault(
   world: SimulatedWorld,
   host: string,

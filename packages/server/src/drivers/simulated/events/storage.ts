@@ -4,7 +4,7 @@ import { fullFacts, stallFacts } from '../hypervisor/facts.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { setFact, type Target } from './event.ts'
 
-/** @returns the bytes that other clients wrote; undefined if the container was `percent` full already */
+/** @returns bytes written by other clients; undefined if the container was `percent` full already */
 export async function fillContainer(
   world: SimulatedWorld,
   container: Target,
@@ -28,7 +28,7 @@ export async function fillContainer(
   return bytes
 }
 
-/** @returns the bytes that other clients deleted; undefined if there were none */
+/** @returns bytes deleted by other clients; undefined if there were none */
 export async function freeContainer(world: SimulatedWorld, containerExtId: string): Promise<number | undefined> {
   const containers = world.collection<ContainerFact>('hardware.containers')
   const { files = [], ...emptied } = containers.get(containerExtId) ?? {}

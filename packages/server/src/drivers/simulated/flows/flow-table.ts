@@ -1,7 +1,8 @@
 /**
- * The flows of a VPC, or of one NIC outside of VPCs, while nothing that they depend on changes. Every NIC sends and receives
- * what its guest draws: a part of it between NICs that are neighbours in a ring, the rest to and from the internet. Rates
- * are whole bytes a second, so sums are exact; packets are rounded up for each flow. Source: behaviour networking.md 3.1, 3.3.
+ * The flows of a VPC, or of one NIC outside of VPCs, while their facts stay the same. A NIC's bytes are those of its guest: a part goes to
+ * neighbours in a ring of NICs, the rest to the internet. Rates are whole bytes a second, so sums are exact; packets are rounded up per
+ * flow.
+ * Source: behaviour networking.md 3.1, 3.3.
  */
 import { type Address, formatAddress, isInRange, parseHost, parsePrefix } from '../../../core/ip-address.ts'
 import { type Packet, type PacketEnd, policyDecider } from '../../policy-match.ts'
@@ -23,21 +24,17 @@ interface FlowFacts {
   readonly cutNics: ReadonlySet<string>
 }
 
-/** One direction of a connection. */
 export interface Flow extends Packet {
   readonly source: FlowEnd
   readonly destination: FlowEnd
   readonly kind: 'internal' | 'egress' | 'ingress'
-  /** The external subnet that it crosses. */
   readonly externalSubnetExtId?: string
-  /** The VPN connection that carries it. */
   readonly connectionExtId?: string
   readonly bytesPerPacket: number
   readonly decision: Decision
 }
 
 export interface FlowEnd extends PacketEnd {
-  /** Absent: outside. */
   readonly nicExtId?: string
   readonly hostExtId?: string
 }
@@ -61,7 +58,6 @@ interface Member {
   readonly out: Flow
   /** Absent: nothing from outside reaches the NIC. */
   readonly replies?: Flow
-  /** To its floating IP. */
   readonly inbound?: Flow
   readonly tunneled: readonly { readonly out: Flow; readonly back: Flow }[]
 }
@@ -82,7 +78,7 @@ interface Drawn {
   second: number
 }
 
-/** A NIC sends each of its two neighbours at most this share of its bytes. */
+/** Largest part of a NIC's bytes for each of its two neighbours. */
 const neighbourShare = 0.35
 /** All tunnels together carry this share of the bytes that a NIC exchanges with the outside. */
 const tunneledShare = 0.4
@@ -100,7 +96,6 @@ export class FlowTable {
   readonly #drawn: readonly Drawn[]
   readonly #isWhole: (boolean | undefined)[] = []
   readonly #decide: ReturnType<typeof policyDecider>
-  /** By server. */
   readonly #connectedShares = new Map<string, number>()
 
   private constructor(members: readonly Member[], edges: readonly Edge[], decide: ReturnType<typeof policyDecider>) {
@@ -148,7 +143,6 @@ export class FlowTable {
     for (let member = 0; member < this.#members.length; member++) this.#visitOutside(member, second, visitor)
   }
 
-  /** Every flow from or to the NIC. */
   visitNic(nicExtId: string, second: number, visitor: Visitor): void {
     const member = this.#indexes.get(nicExtId)
     if (member === undefined) return
@@ -164,10 +158,7 @@ export class FlowTable {
     return this.#isWhole[member]
   }
 
-  /**
-   * Share of the NICs, or of those on one subnet, whose connections to `server` the policies let pass in both directions.
-   * 1 if there are none.
-   */
+  /** Share of NICs (on one subnet) whose connections to `server` policies allow in both directions; 1 if there are none. */
   connectedShare(server: PacketEnd, protocol: Packet['protocol'], subnetExtId?: string): number {
     const key = [formatAddress(server.address), server.port, protocol, subnetExtId].join(' ')
     const cached = this.#connectedShares.get(key)
@@ -343,7 +334,6 @@ class FlowMaker {
     return { ...(exit !== undefined && { exit }), ...(floating !== undefined && { floating }) }
   }
 
-  /** With a host at the remote site. */
   #tunneled({ connectionExtId, prefixes }: ObservedTunnel, end: FlowEnd): Member['tunneled'][number] {
     const draws = keyOf(`${this.#facts.seed}/tunnel/${connectionExtId}/${end.nicExtId}`)
     const prefix = parsePrefix(prefixes[Math.floor(noise(draws, 1, 0) * prefixes.length)] ?? '')
@@ -389,7 +379,6 @@ class FlowMaker {
   }
 }
 
-/** A NIC without a known address. */
 const unnumbered: Address = { family: 'IPV4', value: 0n }
 
 const isWithin = (prefixes: readonly string[], { family, value }: Address): boolean =>
@@ -401,7 +390,7 @@ const isWithin = (prefixes: readonly string[], { family, value }: Address): bool
 const portOf = (key: number, draw: number): number =>
   clientPorts[0] + Math.floor(noise(key, draw, 0) * (clientPorts[1] - clientPorts[0] + 1))
 
-/** A host of the networks that RFC 5737 sets aside for documentation. */
+/** In the networks that RFC 5737 reserves for documentation. */
 function outsider(key: number, draw: number): FlowEnd {
   const host = 1 + Math.floor(noise(key, draw, 1) * 254)
   const network = noise(key, draw, 2) < 0.5 ? '198.51.100' : '203.0.113'

@@ -28,13 +28,12 @@ interface Segment {
   readonly floatingIps: Period<FloatingIpProgram>[]
   readonly policies: Period<PolicyProgram>[]
   readonly tunnels: Period<ObservedTunnel>[]
-  /** While network functions drop the traffic of NICs. */
+  /** Periods in which network functions drop the traffic of NICs. */
   readonly cuts: Period<ObservedRedirection>[]
   /** Ascending; nothing changes between two of them. */
   times: readonly number[]
   /** Most readers go through time in order. */
   last?: { readonly from: number; readonly to: number; readonly table: FlowTable }
-  /** By epoch. */
   readonly drawings: Map<number, Promise<void>>
 }
 
@@ -46,7 +45,7 @@ interface Index {
 }
 
 const keptTables = 200
-/** A change is observed soon after it, and with the time at which it was made. */
+/** A change is observed soon after it, with the time at which it was made. */
 const lateMillis = 3_600_000
 
 const segmentOf = (nicExtId: string, { vpcExtId }: ObservedNic): string => vpcExtId ?? nicExtId
@@ -68,10 +67,7 @@ export class Flows {
     })
   }
 
-  /**
-   * Before `tableAt`: draws a table that is not known, while the event loop has its turns.
-   * @returns undefined when the table is known
-   */
+  /** Call it before `tableAt`: draws an unknown table without blocking the event loop. @returns undefined when the table is known */
   prepare(segmentExtId: string, time: number): Promise<void> | undefined {
     const segment = this.#segment(segmentExtId)
     if (segment === undefined || isOfLast(segment, time)) return undefined
@@ -98,7 +94,7 @@ export class Flows {
     }
   }
 
-  /** At each time, in order: the share of the NICs whose connections to `server` pass, as `FlowTable` computes it. */
+  /** At each time, in order: the share of NICs whose connections to `server` pass (see `FlowTable`). */
   async connectedShares(
     vpcExtId: string,
     times: readonly number[],
@@ -129,7 +125,6 @@ export class Flows {
     return table
   }
 
-  /** The table of the segment on which the NIC was. */
   tableOfNic(nicExtId: string, time: number): FlowTable | undefined {
     const period = periodAt(this.#histories.nics.get(nicExtId), time)
     return period && this.tableAt(segmentOf(nicExtId, period.value), time)
@@ -151,7 +146,7 @@ export class Flows {
     return found
   }
 
-  /** Bytes a second that were sent to a VM and did not arrive; undefined: it never had a NIC in a VPC or behind a network function. */
+  /** Bytes a second that did not arrive at a VM; undefined: it never had a NIC in a VPC or behind a network function. */
   lostBy(vmExtId: string): ((time: number) => number | Promise<number>) | undefined {
     const nics = this.#indexed().nicsOfVm.get(vmExtId)
     if (nics === undefined) return undefined
@@ -278,7 +273,6 @@ function timesOf({ nics, attachments, floatingIps, policies, tunnels, cuts }: Se
   return [...new Set(times)].sort((a, b) => a - b)
 }
 
-/** How many of the ascending `times` are before `time`. */
 function countBefore(times: readonly number[], time: number): number {
   let [low, high] = [0, times.length]
   while (low < high) {

@@ -1,7 +1,4 @@
-/**
- * What flows depend on, with the times at which it held: later changes do not rewrite the past. Times are milliseconds
- * since 1970. Source: behaviour networking.md 3.1.
- */
+/** Facts behind the flows, with their periods, so that later changes do not rewrite the past. Source: behaviour networking.md 3.1. */
 import { isDeepStrictEqual } from 'node:util'
 import type { MirrorProgram } from '../../traffic-mirroring.ts'
 import type { FloatingIpProgram, PolicyProgram } from '../../virtual-routing.ts'
@@ -27,48 +24,43 @@ export interface ObservedNic {
   readonly subnetExtId: string
   readonly vpcExtId?: string
   readonly address?: string
-  /** Position among the connected NICs of the guest, which share its traffic. */
+  /** Position among the guest's connected NICs, which share its traffic. */
   readonly index: number
   readonly connectedNics: number
 }
 
-/** An external subnet of a VPC. */
 export interface ObservedAttachment {
   readonly vpcExtId: string
   readonly subnetExtId: string
   /** Whether the default route of the VPC leaves through it. */
   readonly isExit: boolean
   readonly isTranslated: boolean
-  /** CIDR texts. */
   readonly externallyRoutablePrefixes: readonly string[]
 }
 
-/** A VPN connection with routes through it. */
 export interface ObservedTunnel {
   readonly vpcExtId: string
   readonly connectionExtId: string
-  /** CIDR texts: destinations behind it. */
+  /** CIDR texts of destinations behind it. */
   readonly prefixes: readonly string[]
-  /** When it is up, unless something changes; milliseconds since 1970. */
+  /** Beginning, unless something changes. */
   readonly upFrom: number
   readonly upTo?: number
   readonly egressLimitMbps?: number
   readonly ingressLimitMbps?: number
 }
 
-/** A mirror while it is active. */
 export interface ObservedMirror {
   readonly sources: readonly (MirrorProgram['sources'][number] & {
-    /** NICs of VMs whose traffic passes the source, which is a NIC of their host. */
+    /** NICs of VMs whose traffic passes the source, a NIC of their host. */
     readonly carried?: readonly string[]
   })[]
 }
 
-/** A NIC whose traffic passes a network function, which drops it while no pair serves. */
+/** A NIC behind a network function, which drops its traffic while no pair serves. */
 export interface ObservedRedirection {
   readonly nicExtId: string
   readonly vpcExtId?: string
-  /** Ascending by their beginning. */
   readonly served: readonly { readonly from: number; readonly to?: number }[]
 }
 
@@ -114,7 +106,7 @@ export function upPart({ from, to, value }: Period<ObservedTunnel>): readonly Pe
 
 export interface Observation<T> {
   readonly value: T
-  /** Since when it holds, if it was not observed before. */
+  /** Used if the value was not observed before. */
   readonly since: number
 }
 
@@ -123,8 +115,7 @@ type Merge<T> = (older: T, newer: T) => T
 
 /**
  * Closes periods whose value changed or disappeared, and opens periods for new values.
- * @param ids of the observation; others stay as they are
- * @param merge default: what is too old or too much is forgotten
+ * @param ids of the observation; others stay as they are @param merge default: old and excess periods are dropped
  */
 export async function recordPeriod<T>(
   histories: Collection<History<T>>,
@@ -151,7 +142,7 @@ export async function recordPeriod<T>(
   await removeOldest(histories, now)
 }
 
-/** A value that returns at the moment at which it ended continues its period. */
+/** A value that returns at the moment of its end continues its period. */
 function withPeriod<T>(settled: readonly Period<T>[], next: Period<T>): readonly Period<T>[] {
   const last = settled.at(-1)
   if (last === undefined || last.to !== next.from || !isDeepStrictEqual(last.value, next.value))

@@ -1,4 +1,4 @@
-/** Exact sums of rates over all 30 s since a time. Times are milliseconds since 1970. Source: behaviour networking.md 3.3. */
+/** Exact sums of rates over all 30 s since a time. Source: behaviour networking.md 3.3. */
 import { createLru } from '../../../core/lru.ts'
 import { createPause } from '../../../store/pause.ts'
 import { readingSeconds } from '../../telemetry.ts'
@@ -19,7 +19,7 @@ const keptSums = 100
 export class Integrals {
   readonly #cached = createLru<Sums>(keptSums)
 
-  /** A change of the network at `time` leaves earlier sums as they are. */
+  /** Sums before `time` stay valid after a change of the network. */
   forgetAfter(time: number): void {
     for (const { since, hours } of this.#cached.values()) {
       const last = Math.max(0, Math.floor((bucketOf(time) - bucketOf(since)) / bucketsOfHour))
@@ -27,11 +27,7 @@ export class Integrals {
     }
   }
 
-  /**
-   * @param key of what is summed
-   * @param since the first 30 s that count end after it
-   * @param times ascending
-   */
+  /** @param key of the sum @param since the first 30 s that count end after it @param times ascending */
   async at(
     key: string,
     since: number,

@@ -1,4 +1,4 @@
-/** Observes the facts that flows depend on, and keeps their history. Source: behaviour networking.md 3.1. */
+/** Observes the facts behind the flows, and records their history. Source: behaviour networking.md 3.1. */
 import { type Prefix, parseHost } from '../../../core/ip-address.ts'
 import type { SubnetProgram } from '../../network-fabric.ts'
 import type { FloatingIpProgram } from '../../virtual-routing.ts'
@@ -15,7 +15,6 @@ import { flowHistory, type Observation, type ObservedAttachment, type ObservedNi
 import { observedRedirections } from './redirections.ts'
 import { observedTunnels } from './tunnels.ts'
 
-/** Collections of facts, by what is observed in them. */
 const watched = {
   nics: ['domains'],
   attachments: ['fabric.router', 'fabric.route', 'fabric.bgp-peer', 'fabric.bgp-fault', 'hardware.faults'],
@@ -42,8 +41,8 @@ const watched = {
 type Sort = keyof typeof watched
 
 /**
- * @param changed called when `observe` has something to do
- * @returns `observe(since)`: what has no history has held since then, default: now; guests run since their start
+ * @param changed called when `observe` has work @returns `observe(since)`: facts without history have held since then, default: now;
+ * guests run since their start
  */
 export function createObserver(
   world: SimulatedWorld,
@@ -117,7 +116,7 @@ export function createObserver(
 const present = <T>(values: ReadonlyMap<string, T>, since: number): ReadonlyMap<string, Observation<T>> =>
   new Map([...values].map(([id, value]) => [id, { value, since }]))
 
-/** Facts are replaced, never changed: only guests that differ from those `seen` are looked at. */
+/** Facts are replaced, never changed, so only guests that differ from `seen` are compared. */
 function changedNics(
   world: SimulatedWorld,
   seen: Map<string, DomainFact>,
@@ -126,7 +125,7 @@ function changedNics(
   const domains = domainFacts(world).all()
   const observed = new Map<string, Observation<ObservedNic>>()
   const ids = new Set<string>()
-  // The first observation also closes what was open when the service ended.
+  // The first observation also closes periods that were open when the service ended.
   if (seen.size === 0) for (const id of flowHistory(world).nics.all().keys()) ids.add(id)
   for (const [extId, fact] of domains) {
     const before = seen.get(extId)
@@ -180,20 +179,19 @@ function attachmentsOf(world: SimulatedWorld, since: number): ReadonlyMap<string
   return observed
 }
 
-/** Totals since the attachment must not fall, so time that loses its detail counts as time in which traffic passed. */
+/** Totals since the attachment must not fall, so merged time counts as time in which traffic passed. */
 const busier = (older: ObservedAttachment, newer: ObservedAttachment): ObservedAttachment =>
   older.isExit && !newer.isExit ? older : newer
 
 const anywhere = '0.0.0.0/0'
 
-/** VPCs that can have a default route: most worlds have many without. */
+/** Filter for speed: most worlds have many VPCs without a default route. */
 const routedVpcs = (world: SimulatedWorld): ReadonlySet<string> =>
   new Set([
     ...[...routeFacts(world).all().values()].flatMap(({ prefix, vpcExtId }) => (prefix === anywhere ? vpcExtId : [])),
     ...[...bgpFacts(world).bgpPeers.all().values()].map(({ vpcExtId }) => vpcExtId),
   ])
 
-/** External subnets with the nexthop of an active default route. */
 function exitsOf(world: SimulatedWorld, vpcExtId: string): ReadonlySet<string> {
   const { ports } = surroundingsOf(world, vpcExtId)
   const defaults = routesOfRouter(world, vpcExtId).filter(({ prefix, isActive }) => isActive && prefix === anywhere)

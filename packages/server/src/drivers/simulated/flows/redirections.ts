@@ -1,4 +1,4 @@
-/** Which traffic network functions drop, and when. Source: behaviour networking.md 1.15, 3.1. */
+/** Traffic that network functions drop, by time. Source: behaviour networking.md 1.15, 3.1. */
 import type { SubnetProgram } from '../../network-fabric.ts'
 import type { Period as Healthy } from '../balancer-health.ts'
 import { domainFacts } from '../hypervisor/facts.ts'
@@ -6,7 +6,7 @@ import { type FunctionFact, functionFacts, periodsOf, unobserved } from '../netw
 import type { SimulatedWorld } from '../world.ts'
 import type { Observation, ObservedRedirection, Period } from './history.ts'
 
-/** NICs behind functions that drop what they cannot redirect; the other functions lose nothing. By NIC. */
+/** By NIC: functions that drop packets which they cannot redirect; others lose nothing. */
 export function observedRedirections(
   world: SimulatedWorld,
   since: number,
@@ -31,7 +31,7 @@ export function observedRedirections(
   return observed
 }
 
-/** Periods in which a pair is healthy, unless something changes. */
+/** Periods with a healthy pair, unless something changes. */
 function servedBy(world: SimulatedWorld, { extId, pairs }: FunctionFact): readonly Healthy[] {
   const healthOf = periodsOf(functionFacts(world).health.get(extId) ?? unobserved, Number.POSITIVE_INFINITY)
   const now = world.clock.now()

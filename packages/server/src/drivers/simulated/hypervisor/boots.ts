@@ -49,7 +49,6 @@ export class GuestBoots {
     return startedAt >= toolsFrom && this.#world.clock.now() >= this.timesOf(fact).toolsAt
   }
 
-  /** The settings that a customisation of Windows has made. */
   settingsOf(fact: DomainFact): GuestSettings | undefined {
     const { domain } = this.settled(fact)
     const isWindows = this.guestOf(this.settled(fact)) === 'windows'
@@ -70,19 +69,18 @@ export class GuestBoots {
     return { ...systems[os], dnsName, virtIoVersion: '1.2.4' }
   }
 
-  /** As the last boot of a domain left it, which may have ended. */
+  /** From the domain's last boot, which may have ended. */
   hasCustomized(fact: DomainFact): boolean {
     const endedAt = fact.haltedAt ?? fact.heldSince
     const hasRun = fact.state === 'ON' || endedAt !== undefined
     return hasRun ? this.isCustomizationDone(fact, endedAt) : !fact.domain.hasPendingCustomization
   }
 
-  /** The domain without power. It still knows whether its customisation has run. */
+  /** Without power; remembers whether its customisation has run. */
   off(fact: DomainFact): DomainFact {
     return stopped({ ...fact, domain: { ...fact.domain, hasPendingCustomization: !this.hasCustomized(fact) } })
   }
 
-  /** @param at milliseconds since 1970 */
   isCustomizationDone(fact: DomainFact, at = this.#world.clock.now()): boolean {
     return !this.settled(fact).domain.hasPendingCustomization || at >= this.timesOf(fact).ends.customization
   }

@@ -16,7 +16,7 @@ export class AddressClashes {
     world.watch(['domains'], () => (this.#customized = undefined))
   }
 
-  /** @param isStatic the customisation of this guest has set the address: it may be one that DHCP gave to another guest */
+  /** @param isStatic the customisation set the address: DHCP may have given it to another guest */
   isClashing(own: DomainFact, nic: DomainNic, address: string, isStatic: boolean): boolean {
     const others = isStatic ? domainFacts(this.#world).all().values() : this.#withSettings()
     for (const other of others) {
@@ -26,7 +26,7 @@ export class AddressClashes {
     return false
   }
 
-  /** Other guests use the addresses of their customisation from some time of their boot on. */
+  /** Other guests take the addresses of their customisation during their boot. */
   mayChange(): boolean {
     return this.#withSettings().length > 0
   }

@@ -6,7 +6,6 @@ import type { DomainFact } from './facts.ts'
 import type { SimulatedHosts } from './hosts.ts'
 
 interface Line {
-  /** Milliseconds since 1970. */
   readonly at: number
   readonly text: string
 }
@@ -28,7 +27,7 @@ export const createConsoles = (world: SimulatedWorld, hosts: SimulatedHosts, boo
   },
 })
 
-/** In the order of time. A guest that hangs writes no more lines. */
+/** Ascending; a hanging guest writes no lines. */
 function bootLog(boots: GuestBoots, fact: DomainFact): Line[] {
   const { domain, startedAt = 0, hungSince = Number.POSITIVE_INFINITY } = fact
   const { ends } = boots.timesOf(fact)

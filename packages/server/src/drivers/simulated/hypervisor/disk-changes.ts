@@ -13,7 +13,6 @@ const reports = 10
 
 type PresentDisk = (diskExtId: string, call: string) => DiskFact
 
-/** @throws DriverError, final, when the disk does not exist */
 export const presentDisk =
   (world: SimulatedWorld, hosts: SimulatedHosts): PresentDisk =>
   (diskExtId, call) => {

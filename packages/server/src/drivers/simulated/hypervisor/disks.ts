@@ -77,7 +77,7 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
   }
 }
 
-/** The guest on an image follows from its name, and that on an external disk from its path. */
+/** The guest follows from the name of an image, or the path of an external disk. */
 function diskFactOf({ containerExtId, sizeBytes, source, isReadOnly }: VirtualDisk, world: SimulatedWorld): DiskFact {
   const since = world.clock.now()
   const fact = { containerExtId, sizeBytes, createdAt: since, ...defined({ isReadOnly }) }
@@ -107,7 +107,7 @@ function unpacked(
   return disk
 }
 
-/** A layer over what the source holds now, with its guest and hydration. A disk in use is frozen under a layer of its own. */
+/** A layer over the present content of the source, with its guest and hydration. A disk in use is frozen under a layer of its own. */
 function layered(
   { extId, containerExtId, sizeBytes, isReadOnly }: VirtualDisk,
   { extId: sourceExtId, isFullCopy }: Extract<DiskSource, { kind: 'disk' }>,

@@ -5,27 +5,24 @@ import type { ServerState } from '../content/urls.ts'
 import type { GuestOs } from '../guest.ts'
 import type { SimulatedWorld } from '../world.ts'
 
-/** All times are milliseconds since 1970. */
 export interface DomainFact {
   readonly domain: Domain
   readonly state: 'ON' | 'OFF'
   readonly hostExtId?: string
-  /** Last start or reset. */
   readonly startedAt?: number
   readonly lastReset?: string
-  /** The guest or a call stopped it; cleared once the control plane has acknowledged it. */
+  /** Stopped by the guest or a call; cleared once the control plane has acknowledged it. */
   readonly haltedAt?: number
-  /** The guest rebooted by itself; cleared once the control plane has acknowledged it. */
+  /** Rebooted by the guest; cleared once the control plane has acknowledged it. */
   readonly restartedAt?: number
-  /** The host has lost its power at this time and did not start the domain when it came back. */
+  /** The host lost its power then, and did not start the domain when it came back. */
   readonly heldSince?: number
   /** Unreachable host; cleared by the next start. */
   readonly fencedFrom?: string
-  /** Until the next reboot. */
   readonly hungSince?: number
   /** The tools run only in boots that started at this time or later. */
   readonly toolsFrom?: number
-  /** `toolsFrom` before it was set last, until the next boot; null: it was not set. */
+  /** Previous `toolsFrom`, until the next boot; null: there was none. */
   readonly toolsBefore?: number | null
   readonly lastSetup?: string
   readonly guestFaults?: readonly GuestFault[]
@@ -49,7 +46,7 @@ export type GuestFault = (typeof guestFaults)[number]
 
 export const hasFault = ({ guestFaults = [] }: DomainFact, fault: GuestFault): boolean => guestFaults.includes(fault)
 
-/** A storage container that does not serve I/O. Milliseconds since 1970. */
+/** A storage container that does not serve I/O. */
 export interface StallFact {
   readonly since: number
 }
@@ -63,13 +60,12 @@ export interface DiskFact {
   readonly createdAt: number
   /** When the top layer was laid over the one below; default: `createdAt`. */
   readonly layerSince?: number
-  /** Bytes of deleted layers that were merged into this one, and those written before the last change of the size. */
+  /** Bytes of deleted layers that were merged into this one, and those written before the last resize. */
   readonly mergedBytes?: number
   /** For the undo of a resize. */
   readonly beforeResize?: Pick<DiskFact, 'layerSince' | 'mergedBytes' | 'sizeBytes'>
-  /** A layer that no guest writes to any more, with its bytes. */
+  /** Size of a layer that no guest writes to any more. */
   readonly frozenBytes?: number
-  /** Milliseconds since 1970. */
   readonly frozenAt?: number
   /** In a CD-ROM drive, or of a template: no guest writes to it. */
   readonly isReadOnly?: true
@@ -78,12 +74,11 @@ export interface DiskFact {
   readonly isHidden?: boolean
 }
 
-/** Copying of an external source. */
 export interface HydrationFact {
   readonly repository: string
   readonly isEnabled: boolean
   readonly server: ServerState
-  /** At `since`, milliseconds since 1970. */
+  /** At `since`. */
   readonly remainingBytes: number
   readonly since: number
 }
@@ -91,7 +86,6 @@ export interface HydrationFact {
 export const domainFacts = (world: SimulatedWorld) => world.collection<DomainFact>('domains')
 export const diskFacts = (world: SimulatedWorld) => world.collection<DiskFact>('virtualDisks')
 
-/** By container id. */
 export const stallFacts = (world: SimulatedWorld) => world.collection<StallFact>('storage.stalls')
 
 /** By container id: no free space. */
@@ -115,7 +109,7 @@ export function halted(fact: DomainFact, haltedAt: number): DomainFact {
   return { ...stopped(fact), ...defined({ startedAt, restartedAt }), haltedAt }
 }
 
-/** The host came back at this moment; a domain that is held at start stays off. */
+/** For a host that comes back now; a domain that is held at start stays off. */
 export function backWithHost(world: SimulatedWorld, extId: string, fact: DomainFact, lostAt: number): DomainFact {
   if (holdFacts(world).get(extId) === undefined) return restarted(world, fact)
   const { startedAt = 0, restartedAt, hostExtId } = fact

@@ -1,4 +1,4 @@
-/** Whether the guest behind a NIC sends and answers. Health checks of load balancers and traces of packets agree by it. */
+/** Whether the guest behind a NIC sends and answers, for health checks and traces alike. */
 import type { SimulatedWorld } from '../world.ts'
 import { GuestBoots } from './boots.ts'
 import type { DomainFact } from './facts.ts'
@@ -6,7 +6,7 @@ import { SimulatedHosts } from './hosts.ts'
 import { renewMillis } from './nics.ts'
 import { isPaused } from './paused.ts'
 
-/** `since`: milliseconds since 1970, in the future while the guest boots or gets an address. */
+/** `since` is in the future while the guest boots or gets an address. */
 export type Reach = { readonly since: number } | { readonly fault: string }
 
 /** @returns a function of guest, NIC and port; without a port: whether the guest uses the network at all */

@@ -50,7 +50,7 @@ export class SimulatedHosts {
       throw DriverError.final(`the host ${hostExtId} is in maintenance`)
   }
 
-  /** @throws DriverError, final, when the host lacks a device of the domain, or another domain on it uses the device */
+  /** @throws DriverError, final, when a device is missing, or another domain on the host uses it */
   requireDevices({ extId: vmExtId, deviceExtIds = [] }: Domain, hostExtId: string): void {
     for (const extId of deviceExtIds) {
       const isThere = this.#devices.get(extId)?.hostExtId === hostExtId

@@ -7,11 +7,11 @@ import { chainOf, merged, standalone } from './layers.ts'
 const maximumDepth = 64
 
 export interface LayerChains {
-  /** Removes a deleted layer with no layer over it, merges it into a single one, and goes on with the layer below. */
+  /** Removes a deleted layer with none over it, merges it into a single one over it, and continues with the layer below. */
   collapse(layerExtId: string | undefined): Promise<void>
   /** Completes calls that a crash interrupted between two layers. */
   collapseAll(): Promise<void>
-  /** Before a new layer is laid over the disk: a layer in the middle of a chain of 64 gets a copy of what lies below it. */
+  /** Call it before adding a layer: in a chain of 64, a layer in the middle gets a copy of the layers below it. */
   shorten(diskExtId: string): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export function createLayerChains(disks: Collection<DiskFact>, clock: Clock): La
   }
 }
 
-/** At most two of them: nobody needs more. */
+/** At most two, which is enough for callers. */
 function layersOver(disks: Collection<DiskFact>, extId: string): readonly (readonly [string, DiskFact])[] {
   const found: (readonly [string, DiskFact])[] = []
   for (const entry of disks.all()) {

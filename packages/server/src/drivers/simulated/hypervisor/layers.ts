@@ -1,7 +1,4 @@
-/**
- * Copy-on-write layers. A disk is a chain of layers of which only the top grows; snapshots and clones share the frozen
- * ones below. Source: behaviour vmm.md 3.4.
- */
+/** Copy-on-write layers: a disk's top layer grows; snapshots and clones share the frozen ones below. Source: behaviour vmm.md 3.4. */
 import { defined } from '../../../core/defined.ts'
 import type { Layer } from '../../hypervisor.ts'
 import type { Collection, SimulatedWorld } from '../world.ts'
@@ -11,7 +8,6 @@ const millisPerDay = 24 * 3600 * 1000
 const fullPercent = 65
 const fillingDays = 20
 
-/** Bytes that this layer holds. */
 export function ownBytes(fact: DiskFact, now: number): number {
   const { sizeBytes, frozenBytes, mergedBytes = 0, createdAt, layerSince = createdAt, isReadOnly } = fact
   const written = isReadOnly === true ? 0 : writtenIn(sizeBytes, now - layerSince)
@@ -36,7 +32,7 @@ export function contentBytes(disks: Collection<DiskFact>, fact: DiskFact, now: n
   return [fact, ...below].reduceRight((held, layer) => joined(layer.sizeBytes, ownBytes(layer, now), held), 0)
 }
 
-/** The layer with a copy of what the ones below it hold. */
+/** The layer with a copy of the contents of those below it. */
 export function standalone(disks: Collection<DiskFact>, fact: DiskFact, now: number): DiskFact {
   const { parentExtId: _below, beforeResize: _size, ...rest } = fact
   const held = contentBytes(disks, fact, now)
@@ -46,7 +42,6 @@ export function standalone(disks: Collection<DiskFact>, fact: DiskFact, now: num
   return frozenBytes === undefined ? copied : { ...copied, frozenBytes: held }
 }
 
-/** A disk with the content of this one, and no layer below. */
 export function fullCopy(disks: Collection<DiskFact>, fact: DiskFact, containerExtId: string, now: number): DiskFact {
   const { sizeBytes, os, hydration, isReadOnly } = fact
   const held = contentBytes(disks, fact, now)
@@ -80,7 +75,7 @@ export const over = (fact: DiskFact, parentExtId: string, now: number): DiskFact
   return { ...plain, parentExtId, ...(now === fact.createdAt ? {} : { layerSince: now }) }
 }
 
-/** What the disk holds stays as it is; the former size undoes the last resize. */
+/** Contents stay; the former size undoes the last resize. */
 export function resized(fact: DiskFact, sizeBytes: number, now: number): DiskFact {
   const { beforeResize, layerSince, mergedBytes, ...plain } = fact
   if (sizeBytes === fact.sizeBytes) return fact
@@ -89,7 +84,7 @@ export function resized(fact: DiskFact, sizeBytes: number, now: number): DiskFac
   return { ...plain, sizeBytes, layerSince: now, mergedBytes: ownBytes(fact, now), beforeResize: before }
 }
 
-/** The layer after it has taken over what the one below held. */
+/** The layer above, with the contents of the removed lower one. */
 export function merged(upper: DiskFact, lower: DiskFact, now: number): DiskFact {
   const { beforeResize: _size, parentExtId: _, layerSince, mergedBytes, ...rest } = upper
   const held = ownBytes(upper, now)

@@ -1,4 +1,4 @@
-/** Live migration: the memory is copied in rounds, each with what the guest wrote in the one before. Source: vmm.md 3.5. */
+/** Live migration: memory is copied in rounds, each with the guest's writes of the previous one. Source: vmm.md 3.5. */
 import { drawsFrom } from '../../../core/ids/draws.ts'
 import { DriverError } from '../../../core/tasks/define-task.ts'
 import type { ClusterMove, Migration } from '../../hypervisor.ts'
@@ -27,7 +27,7 @@ class Moves {
   readonly #running = new Set<Move>()
   #waiting: (() => void)[] = []
 
-  /** Waits for a place on both hosts. `look` runs at each wake-up, and ends the wait by an error. */
+  /** Waits for a place on both hosts. `look` runs at each wake-up; its error ends the wait. */
   async enter(move: Move, patience: () => Promise<void>, look: () => Promise<void>): Promise<void> {
     while (
       this.#count(({ from }) => from === move.from) >= mostAtOnce ||
@@ -86,7 +86,6 @@ export function createMigration(world: SimulatedWorld, hosts: SimulatedHosts, is
     await report(1)
   }
 
-  /** `arrive` switches over. */
   const live = async (
     fact: DomainFact,
     toHostExtId: string,
@@ -136,7 +135,7 @@ export function createMigration(world: SimulatedWorld, hosts: SimulatedHosts, is
   }
 }
 
-/** Disks that are in their new container already, and those without a copy, stay as they are. */
+/** Skips disks that are in their new container already, and those without a copy. */
 async function exchange(world: SimulatedWorld, moved: ClusterMove['disks']): Promise<void> {
   const disks = diskFacts(world)
   const changed = new Map<string, DiskFact>()

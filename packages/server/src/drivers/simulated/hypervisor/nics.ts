@@ -29,7 +29,7 @@ const isSameNetwork = (before: DomainNic, nic: DomainNic): boolean =>
 /** The guest knows the NIC as it is, connected or not. */
 export const isSeen = ({ at }: NicChange, now: number): boolean => now >= at + forgetMillis
 
-/** The NIC as the guest knows it: after a change, for some seconds as it was. Undefined: the guest has not seen it yet. */
+/** From the guest's view: for some seconds after a change, as before. Undefined: not seen yet. */
 export function seenNic(nic: DomainNic, change: NicChange | undefined, now: number): DomainNic | undefined {
   if (change === undefined) return nic
   const delay = nic.isConnected ? renewMillis : forgetMillis

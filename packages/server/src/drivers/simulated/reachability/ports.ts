@@ -1,4 +1,4 @@
-/** Ports of guests, and who has an address in the network. */
+/** Ports of guests, and holders of addresses in the network. */
 import { type Address, isInRange, parseHost, parsePrefix } from '../../../core/ip-address.ts'
 import type { DhcpService, SubnetProgram } from '../../network-fabric.ts'
 import { gatewayFacts } from '../gateways.ts'
@@ -7,7 +7,6 @@ import { outsideAddressOf } from '../outside-addresses.ts'
 import { routerFacts } from '../router-facts.ts'
 import type { SimulatedWorld } from '../world.ts'
 
-/** A NIC that is on a subnet. */
 export interface Port {
   readonly nicExtId: string
   readonly subnetExtId: string

@@ -11,7 +11,7 @@ function functionOf({ world }: Walk, { guest, nicExtId, subnetExtId }: Port): st
   return functionExtId !== undefined && functionFacts(world).functions.get(functionExtId) ? functionExtId : undefined
 }
 
-/** Between two NICs behind one function the packet passes it once. @returns why the packet is dropped */
+/** Between two NICs behind one function the packet passes it once. @returns the reason for a drop */
 export function redirect(walk: Walk, ports: readonly Port[]): Ending | undefined {
   for (const functionExtId of new Set(ports.flatMap((port) => functionOf(walk, port) ?? []))) {
     const ending = passFunction(walk, functionExtId)

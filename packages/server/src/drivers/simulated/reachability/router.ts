@@ -23,7 +23,7 @@ export function crossRouter(walk: Walk, vpcExtId: string): Step {
   return leave(walk, vpcExtId, surroundingsOf(world, vpcExtId), route)
 }
 
-/** Hosts apply the policies of a VPC to what its NICs send, also within a subnet. @returns the denial */
+/** Hosts apply the policies of a VPC to packets of its NICs, also within a subnet. @returns the denial */
 export function judge(walk: Walk, vpcExtId: string): string | undefined {
   const { world, packet, source, destination } = walk
   const { prefixes } = surroundingsOf(world, vpcExtId)

@@ -7,7 +7,7 @@ import { crossRouter } from './router.ts'
 import { crossOutside, crossSubnet } from './subnet.ts'
 import { dropped, notRoutable, type Place, type Step, Walk } from './walk.ts'
 
-/** No network that works has so long a way. */
+/** Longer than the way in any working network. */
 const maximumHops = 32
 
 export const createReachability = (world: SimulatedWorld, isInstant: boolean): Reachability => ({

@@ -5,10 +5,7 @@ import { keyOf } from '../noise.ts'
 import type { SimulatedWorld } from '../world.ts'
 import { type Port, portsOf } from './ports.ts'
 
-/**
- * Where the packet is. `via`: the neighbour on the subnet to which it is handed; default: its destination. `isSentHere`: the
- * guest that sends the packet is on this subnet, so no router has judged the packet.
- */
+/** `via`: the next neighbour; default: the destination. `isSentHere`: the sender is on this subnet: no router has judged the packet. */
 export type Place =
   | { readonly at: 'subnet'; readonly subnetExtId: string; readonly via?: Address; readonly isSentHere?: boolean }
   | { readonly at: 'router'; readonly vpcExtId: string }
@@ -58,7 +55,7 @@ export class Walk {
     return this.ports.find((port) => port.nicExtId === nicExtId)
   }
 
-  /** A connection always gets the same of several ways. */
+  /** A connection always gets the same route. */
   oneOf<T>(ways: readonly T[], ...more: readonly (number | undefined)[]): T | undefined {
     const tuple = [this.packet.protocol, formatAddress(this.source), formatAddress(this.destination), ...more]
     return ways[(keyOf(tuple.join(' ')) >>> 0) % ways.length]

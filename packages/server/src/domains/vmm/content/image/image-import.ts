@@ -1,4 +1,4 @@
-/** Makes images that only a cluster knows entities of this manager. Source: behaviour vmm.md 1.8 (import), 1.16. */
+/** Images that only a cluster knows become entities of this manager. Source: behaviour vmm.md 1.8 (import), 1.16. */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import { Image, type ImageImportConfig } from '@hyperplane/contract/vmm/content/image'
 import { isInScope } from '../../../../core/access/scope.ts'

@@ -21,10 +21,7 @@ interface Asking {
   readonly drivers: Drivers
 }
 
-/**
- * Images that are still being created do not count, so their tasks ask again before they store them.
- * @throws ApiError VMM_LIMIT_EXCEEDED when so many more would be too many
- */
+/** Does not count images in creation, so their tasks check again. @throws ApiError VMM_LIMIT_EXCEEDED when `images` more are too many */
 export async function requireRoomForImages(
   ctx: { readonly store: Reader; readonly services: Pick<Services, 'limits'> },
   images: number,

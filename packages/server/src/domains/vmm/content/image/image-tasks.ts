@@ -217,7 +217,7 @@ async function originOf(ctx: StepContext, image: ImageEntity): Promise<ContentOr
 
 export const diskNotFound = (extId: string): ApiError => notFound({ ...Image, title: 'disk' }, extId, 'source/extId')
 
-/** Reports a source that cannot be read as SOURCE_UNAVAILABLE, because the client chose it; retryable errors stay. */
+/** A source that cannot be read is SOURCE_UNAVAILABLE, because the client chose it; retryable errors stay. */
 async function available<T>(image: ImageEntity, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -239,7 +239,6 @@ export function unavailable(
   return new ApiError('SOURCE_UNAVAILABLE', values, { cause })
 }
 
-/** The transfer that the progress of a creation follows. */
 const transferOf = (ctx: StepContext, { clusterExtId }: ImageFile): Transfer =>
   transferTo(ctx, clusterExtId, (share) =>
     ctx.progress(Math.floor(transferFrom + (transferUntil - transferFrom) * share)),

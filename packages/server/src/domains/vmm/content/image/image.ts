@@ -153,10 +153,7 @@ async function sourceDisk(ctx: WriteContext, diskExtId: string): Promise<{ clust
   return { clusterExtId: found.vm.cluster?.extId }
 }
 
-/**
- * The clusters that the body names; by default one that placement policies choose, that of the disk, the roomiest among
- * those that the caller may name.
- */
+/** The named clusters; else one chosen by placement policies, that of the disk, or the roomiest one that the caller may name. */
 async function locationsOf(ctx: WriteContext, body: Body, diskCluster: string | undefined): Promise<string[]> {
   const named = distinct(body.clusterLocationExtIds ?? [])
   if (named.length > 0) {
@@ -193,7 +190,7 @@ async function* urlsHaveOneDigest(store: Reader): AsyncGenerator<Broken> {
   }
 }
 
-/** Source and checksum record how the image was created. The contract refuses changes of the other immutable fields. */
+/** Source and checksum record the creation; the contract refuses changes of the other immutable fields. */
 function fixedFaults(stored: ImageEntity, body: Body): ApiError[] {
   const faults: ApiError[] = []
   if (body.source !== undefined && sameText(body.source) !== sameText(stored.source)) {
@@ -205,7 +202,7 @@ function fixedFaults(stored: ImageEntity, body: Body): ApiError[] {
   return faults
 }
 
-/** Equal texts for equal meanings: without secrets, with digests in lower case and defaults filled in. */
+/** Equal for equal meanings: without secrets, with digests in lower case and defaults filled in. */
 function sameText(value: unknown): string {
   const { basicAuth: _, $objectType, hexDigest, ...rest } = (value ?? {}) as Record<string, unknown>
   const digest = typeof hexDigest === 'string' ? hexDigest.toLowerCase() : undefined
@@ -216,7 +213,7 @@ function sameText(value: unknown): string {
 const sourceText = (source: NonNullable<Body['source']>): unknown =>
   (source as { url?: string }).url ?? (source as { extId?: string }).extId ?? (source as { key?: string }).key
 
-/** The input of a task contains no source: the encrypted password stays in the row. */
+/** The encrypted password stays in the row: inputs of tasks contain no source. */
 function withoutSecrets(image: ImageEntity): ImageEntity {
   const { source: _, ...rest } = image
   return rest as ImageEntity

@@ -32,7 +32,7 @@ const written = 90
 interface ExportedVm extends OfOva {
   readonly vmExtId: string
   readonly format: DiskFormat
-  /** The request found no such VM, or none that its caller may refer to. */
+  /** The VM is unknown, or its caller may not refer to it. */
   readonly isAbsent?: true
 }
 
@@ -204,7 +204,7 @@ export const deleteOva = defineTask<OfOva>({
   ],
 })
 
-/** OVAs that are still being created do not count, so their tasks ask again. @throws ApiError VMM_LIMIT_EXCEEDED */
+/** Does not count OVAs in creation, so their tasks check again. @throws ApiError VMM_LIMIT_EXCEEDED */
 export async function requireRoomForOva(ctx: {
   readonly store: Reader
   readonly services: Pick<Services, 'limits'>
@@ -238,10 +238,7 @@ async function removeFiles(ctx: StepContext, { extId }: OfOva): Promise<void> {
   for (const file of filesOf(await pendingOva(ctx, extId))) await ctx.drivers.ovaFiles.remove(file)
 }
 
-/**
- * Checked before the object is read: the check in `write archive` is too late for an object of terabytes. @throws
- * ApiError OUT_OF_STORAGE
- */
+/** Before the object is read: the check in `write archive` is too late for an object of terabytes. @throws ApiError OUT_OF_STORAGE */
 async function requireRoomFor(ctx: StepContext, { clusterLocationExtIds = [] }: OvaEntity, object: ObjectOrigin) {
   const { sizeBytes } = await ctx.drivers.contentSource.look(object, ctx.stopping)
   await requireImageRoom(ctx, clusterLocationExtIds, sizeBytes)
@@ -262,7 +259,7 @@ async function requireChecksum(ctx: StepContext, file: OvaFile, expected: string
   if (found !== undefined) throw new ApiError('CHECKSUM_MISMATCH', { expected, found })
 }
 
-/** Reports a source that cannot be read, or is no OVA; retryable errors stay. */
+/** A source that cannot be read, or is no OVA, is reported; retryable errors stay. */
 async function uploaded<T>(ova: OvaEntity, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

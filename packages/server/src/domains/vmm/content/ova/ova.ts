@@ -123,7 +123,6 @@ async function insertOva(ctx: WriteContext, body: Body, clusterLocationExtIds: r
   return ova
 }
 
-/** From a URL or an object. */
 async function createFromOutside(ctx: WriteContext, body: Body, isReachable: boolean): Promise<TaskStarted> {
   const locations = distinct(body.clusterLocationExtIds ?? [])
   await requireLocations(ctx, locations)
@@ -141,7 +140,7 @@ interface FromVm {
   readonly diskFileFormat: 'QCOW2' | 'VMDK'
 }
 
-/** A VM that does not exist, or that the caller may not refer to, fails the task. */
+/** An unknown VM, or one that the caller may not refer to, fails the task. */
 async function createOfVm(ctx: WriteContext, body: Body, source: FromVm): Promise<TaskStarted> {
   const { vmExtId, diskFileFormat: format } = source
   const stored = await ctx.store.get(Vm, vmExtId)

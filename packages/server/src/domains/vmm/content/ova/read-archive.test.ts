@@ -37,7 +37,6 @@ const descriptor = (disk = '', more = ''): string => `<?xml version='1.0' encodi
 
 const disk = Buffer.concat([Buffer.from('KDMV'), Buffer.alloc(2000, 7)])
 
-/** An archive by GNU tar, in the order of the files. */
 async function archived(
   files: Readonly<Record<string, Buffer | string>>,
   options: readonly string[] = [],

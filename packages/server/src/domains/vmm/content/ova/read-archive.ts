@@ -5,7 +5,7 @@ import type { DiskFormat } from '../../../../drivers/ova-files.ts'
 import { DriverError } from '../../../context.ts'
 import { type Described, OvaFault, readDescriptor } from './read-ovf.ts'
 
-/** All descriptors and manifests together: they are kept until the archive is read. */
+/** Descriptors and manifests together: they are kept until the archive is read. */
 const longestTexts = 1024 ** 2
 const mostFiles = 2048
 const longestName = 1024
@@ -13,11 +13,9 @@ const magicBytes = 4
 const magicOf: Readonly<Record<DiskFormat, string>> = { QCOW2: 'QFI\xfb', VMDK: 'KDMV' }
 
 interface FileSeen {
-  /** Start of the content. */
   readonly magic: string
   readonly sha1: string
   readonly sha256: string
-  /** Maximum of descriptors and manifests. */
   readonly text?: string
 }
 
@@ -73,7 +71,6 @@ function streamOf(content: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array
   })
 }
 
-/** @param room for texts */
 async function seen(name: string, body: AsyncIterable<Uint8Array>, room: { bytes: number }): Promise<FileSeen> {
   const [sha1, sha256] = [createHash('sha1'), createHash('sha256')]
   const isText = /\.(?:ovf|mf)$/i.test(name)

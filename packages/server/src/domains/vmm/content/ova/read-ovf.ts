@@ -76,7 +76,6 @@ function itemOf(element: XmlElement): Item {
   return { type: Number(fields['ResourceType']), fields, coresPerSocket }
 }
 
-/** By key. */
 const settingsOf = (hardware: XmlElement): Map<string, string> =>
   new Map(
     hardware.children
@@ -114,7 +113,6 @@ function wholeNumber(text: string, what: string): number {
   throw new OvaFault(`${what} is expected to be a whole number above 0, found "${text.slice(0, 100)}"`)
 }
 
-/** In bytes. */
 function sizeOf(text: string, unit: string, what: string): number {
   const bytes = wholeNumber(text, what) * unitOf(unit)
   if (Number.isSafeInteger(bytes)) return bytes
@@ -125,7 +123,6 @@ function sizeOf(text: string, unit: string, what: string): number {
 
 const oldUnits: Readonly<Record<string, number>> = { kilobytes: 2 ** 10, megabytes: 2 ** 20, gigabytes: 2 ** 30 }
 
-/** In bytes. */
 function unitOf(text: string): number {
   const power = /^byte(?:\s*\*\s*2\s*\^\s*(\d{1,2}))?$/i.exec(text.trim())
   const unit = power === null ? oldUnits[text.trim().toLowerCase()] : 2 ** Number(power[1] ?? 0)

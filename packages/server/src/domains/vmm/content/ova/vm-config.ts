@@ -1,4 +1,4 @@
-/** The configuration that an OVA captures of a VM, and the VM that is deployed from it. Source: behaviour vmm.md 1.11. */
+/** Captures the configuration of a VM, and deploys VMs from it. Source: behaviour vmm.md 1.11. */
 import type { EntityOf } from '@hyperplane/contract'
 import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { defined } from '../../../../core/defined.ts'

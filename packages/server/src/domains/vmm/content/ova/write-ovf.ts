@@ -9,7 +9,6 @@ import type { VmConfig } from './vm-config.ts'
 const MiB = 1024 ** 2
 
 export interface Packaged {
-  /** Name of the files, without an extension. */
   readonly baseName: string
   readonly vmConfig: VmConfig
   readonly format: DiskFormat

@@ -24,7 +24,6 @@ export type CaptureSource =
 
 export interface Capture {
   readonly templateExtId: string
-  /** A pending row. */
   readonly versionExtId: string
   readonly source: CaptureSource
 }

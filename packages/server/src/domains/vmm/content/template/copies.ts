@@ -54,7 +54,7 @@ export async function storeVersionCopies(
   })
 }
 
-/** Once they are recorded, the copies belong to the version, and other deployments may use them. */
+/** Recorded copies belong to the version, and other deployments may use them. */
 export async function deleteUnstored(ctx: StepContext, versionExtId: string, clusterExtId: string): Promise<void> {
   const version = await ctx.store.get(TemplateVersion, versionExtId)
   if (version === undefined) return

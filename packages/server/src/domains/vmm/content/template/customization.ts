@@ -1,4 +1,4 @@
-/** The customisation profile of a version, and the settings of VMs that are deployed with one. Source: behaviour vmm.md 1.10, 1.14. */
+/** Customisation profiles of versions, and settings of VMs deployed with one. Source: behaviour vmm.md 1.10, 1.14. */
 import type { ValueOf } from '@hyperplane/contract'
 import { TemplateVersion } from '@hyperplane/contract/vmm/content/template'
 import type { VmGcProfileConfig } from '@hyperplane/contract/vmm/vm/guest/customization-profile'

@@ -1,7 +1,4 @@
-/**
- * deployTemplate: one subtask for each VM, four at a time. VMs that are made stay when another one fails, or when the
- * deployment is cancelled. Source: behaviour vmm.md 1.0 (Tasks), 1.10, 1.16.
- */
+/** deployTemplate: one subtask per VM, four at a time; finished VMs stay after a failure or cancel. Source: vmm.md 1.0, 1.10, 1.16. */
 import type { Operation } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Task } from '@hyperplane/contract/platform/task'
@@ -85,7 +82,6 @@ export async function deploy(ctx: WriteContext<TemplateEntity>, body: Deployment
 }
 
 interface Outcome {
-  /** VMs of the deployment that exist. */
   readonly extIds: readonly string[]
   readonly failed: readonly { readonly name: string; readonly messages: TaskEnd['errorMessages'] }[]
   readonly isCanceled: boolean
@@ -144,7 +140,6 @@ function listed(names: readonly string[]): string {
   return names.length > namedVms ? `${shown.join(', ')} and ${names.length - namedVms} more` : shown.join(', ')
 }
 
-/** By VM. */
 async function startedTasks(ctx: StepContext): Promise<Map<string, string>> {
   const tasks = await ctx.store.findWhere(Task, { 'parentTask/extId': ctx.taskExtId })
   return new Map(tasks.map(({ extId, entitiesAffected }) => [entitiesAffected?.[0]?.extId as string, extId]))
@@ -173,7 +168,7 @@ async function makeVms(ctx: StepContext, input: Deployment): Promise<Outcome> {
   }
 }
 
-/** Begins all subtasks or none. Every fourth one has the same lock, so that four run at a time. */
+/** All subtasks or none. Every fourth one has the same lock, so that four run at a time. */
 async function begin(
   ctx: StepContext,
   { vms, templateExtId, versionExtId, clusterExtId }: Deployment,

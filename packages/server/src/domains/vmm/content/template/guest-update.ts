@@ -1,7 +1,4 @@
-/**
- * initiateGuestUpdate, completeGuestUpdate, cancelGuestUpdate: a temporary VM of a version is changed and becomes another
- * version. Source: behaviour vmm.md 1.10, 1.16.
- */
+/** Guest updates: a temporary VM of a version is changed and becomes another version. Source: behaviour vmm.md 1.10, 1.16. */
 import type { ValueOf } from '@hyperplane/contract'
 import {
   type CompleteGuestUpdateSpec,

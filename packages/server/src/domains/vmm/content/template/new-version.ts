@@ -9,7 +9,6 @@ export const callerAsUser = ({ caller }: Pick<WriteContext, 'caller'>): { extId:
   username: caller.name,
 })
 
-/** Inserts the pending row; its task fills it from the source. */
 export async function insertVersion(
   ctx: WriteContext,
   body: VersionBody,

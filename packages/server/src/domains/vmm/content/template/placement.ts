@@ -1,4 +1,4 @@
-/** Copies the disks of templates ahead to the clusters that policies choose. The system owns these tasks. Source: behaviour vmm.md 1.10. */
+/** Disks of templates are copied ahead to clusters chosen by policies, by tasks of the system. Source: behaviour vmm.md 1.10. */
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Task } from '@hyperplane/contract/platform/task'
 import { Template, TemplateVersion } from '@hyperplane/contract/vmm/content/template'
@@ -125,7 +125,6 @@ export const enforceTemplatePlacement: Schedule = {
 
 const waitMillis = 5000
 
-/** The clusters to which disks of the template should be copied. */
 async function missingCopiesOf(
   ctx: ScheduleContext,
   { extId, categoryExtIds = [] }: TemplateEntity,

@@ -23,7 +23,6 @@ export type DeploymentBody = ValueOf<typeof TemplateDeployment>
 
 export const vmSource = 'vmm.v4.content.TemplateVmReference'
 
-/** A source as the contract has checked it. */
 interface SourceBody {
   readonly $objectType?: string
   readonly extId?: string

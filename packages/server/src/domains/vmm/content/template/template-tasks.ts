@@ -145,7 +145,6 @@ export const publishTemplate = defineTask<OfVersion & Pick<Update, 'updatedBy'>>
   ],
 })
 
-/** @throws ApiError 409 for the active version */
 export function requireInactive({ templateName, activeVersionExtId }: TemplateEntity, version: VersionEntity): void {
   if (activeVersionExtId !== version.extId) return
   const fault = `The version "${version.versionName}" is the active one of the template "${templateName}". Publish another version first, or delete the template.`

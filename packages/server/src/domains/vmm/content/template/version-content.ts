@@ -1,7 +1,4 @@
-/**
- * The content of a template version: the configuration of a VM, and copies of its disks that are layers over them.
- * Source: behaviour vmm.md 1.10, 1.16 (template create).
- */
+/** The configuration of a VM, and copies of its disks as layers over them. Source: behaviour vmm.md 1.10, 1.16 (template create). */
 import type { EntityOf } from '@hyperplane/contract'
 import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Category } from '@hyperplane/contract/platform/category'
@@ -52,7 +49,7 @@ export function customizationOf(secrets: SecretReader, version: VersionEntity): 
 
 const vmDisk = (diskExtId: string) => ({ $objectType: 'vmm.v4.ahv.config.VmDiskReference', diskExtId }) as const
 
-/** For VMs on a cluster that holds the disks of the version. */
+/** For VMs on a cluster with the version's disks. */
 export function blueprintOfVersion(version: VersionEntity, clusterExtId: string): Blueprint {
   const copies = new Map(copiesOn(version, clusterExtId).map((copy) => [copy.fileExtId, copy]))
   const { disks, cdRoms, ...spec } = version.vmSpec as VmEntity
@@ -78,10 +75,7 @@ function withoutContainer<T extends { readonly backingInfo?: unknown }>(part: T)
   return part.backingInfo === undefined ? part : { ...part, backingInfo }
 }
 
-/**
- * The blueprint without categories that were deleted after the capture.
- * @throws ApiError 404 for a subnet that was deleted, unless the overrides name others
- */
+/** Drops categories deleted since the capture. @throws ApiError 404 for a deleted subnet, unless the overrides name others */
 export async function withPresentParts(store: Reader, blueprint: Blueprint, { nics }: Overrides): Promise<Blueprint> {
   const { categories, ...spec } = blueprint.spec
   const present = (await store.getMany(Category, idsOf(categories))).map(({ extId }) => ({ extId }))
@@ -97,7 +91,7 @@ export async function withPresentParts(store: Reader, blueprint: Blueprint, { ni
   return { ...blueprint, spec: { ...spec, ...(present.length === 0 ? {} : { categories: present }) } }
 }
 
-/** A VM, or a version with overrides, with the disks of one cluster. */
+/** A VM, or a version with overrides, with disks of one cluster. */
 export interface Source {
   readonly spec: VmEntity
   readonly clusterExtId: string
@@ -132,7 +126,7 @@ export function sourceVersion(version: VersionEntity, { nics, guestCustomization
   }
 }
 
-/** Without ids, MAC addresses, addresses and firmware files, which every VM has for itself. */
+/** Drops ids, MAC addresses, addresses and firmware files, which are distinct for every VM. */
 export function specOf(
   spec: VmEntity,
   fileIds: ReadonlyMap<string, string>,

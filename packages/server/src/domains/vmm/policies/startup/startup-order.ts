@@ -1,7 +1,4 @@
-/**
- * The order that startup policies give to categories: a graph of dependencies without cycles, and the conflicts of the
- * dependencies that it leaves out. A pure function of the policies. Source: behaviour vmm.md 1.13.
- */
+/** Startup policies as a graph of categories without cycles, and conflicts of omitted dependencies. Source: behaviour vmm.md 1.13. */
 import type { EntityOf } from '@hyperplane/contract'
 import type { VmStartupPolicy } from '@hyperplane/contract/vmm/policies/vm-startup-policy'
 import { derivedId } from '../../../../core/ids/named-id.ts'
@@ -11,7 +8,7 @@ type Policy = Pick<EntityOf<typeof VmStartupPolicy>, 'extId' | 'groups' | 'start
 
 export interface Condition {
   readonly delaySeconds: number
-  /** Wait until the guest has booted, for at most this time; absent: until the VM is ON. */
+  /** Limit of the wait for the guest's boot; absent: wait until the VM is ON. */
   readonly bootTimeoutSeconds?: number
 }
 
@@ -26,21 +23,21 @@ export interface Dependency {
 export interface DependencyConflictFound {
   readonly extId: string
   readonly dependency: Dependency
-  /** The shortest cycle, which begins with the dependency itself. */
+  /** Begins with the dependency itself; the shortest one. */
   readonly cycle: readonly Dependency[]
 }
 
 export interface ConditionConflictFound {
   readonly extId: string
   readonly dependency: Dependency
-  /** The same dependency of an older policy, which holds. */
+  /** Equal dependency of an older policy, which holds. */
   readonly older: Dependency
 }
 
 export interface StartupOrder {
   /** Dependencies that hold, by dependent category, then by dependee. */
   readonly dependenciesOf: ReadonlyMap<string, ReadonlyMap<string, Dependency>>
-  /** Both by the policy whose dependency is left out; policies without a conflict are absent. */
+  /** By the policy of the omitted dependency; policies without a conflict are absent. */
   readonly dependencyConflicts: ReadonlyMap<string, Conflicts<DependencyConflictFound>>
   readonly conditionConflicts: ReadonlyMap<string, Conflicts<ConditionConflictFound>>
 }
@@ -58,7 +55,6 @@ interface Held extends Dependency {
 
 type Graph = ReadonlyMap<string, ReadonlyMap<string, Held>>
 
-/** The conditions between the groups of a policy. */
 export const conditionsOf = ({ groups, startConditions }: Policy): Condition[] =>
   groups.slice(1).map((_, index) => {
     const { delayDurationSecs: delaySeconds = 0, powerStateCriteria } = startConditions?.[index] ?? {}
@@ -69,7 +65,7 @@ export const conditionsOf = ({ groups, startConditions }: Policy): Condition[] =
       : { delaySeconds, bootTimeoutSeconds: timeoutDurationSecs }
   })
 
-/** @param policies oldest first: an older policy prevails over a younger one */
+/** @param policies oldest first: they prevail over younger ones */
 export function startupOrderOf(policies: readonly Policy[]): StartupOrder {
   const [first] = policies
   const cached = first === undefined ? undefined : orders.get(first)
@@ -79,7 +75,7 @@ export function startupOrderOf(policies: readonly Policy[]): StartupOrder {
   return order
 }
 
-/** Rows are frozen and parsed once, so that unchanged policies are the same objects. By the oldest policy. */
+/** By oldest policy. Rows are frozen and parsed once, so unchanged policies are the same objects. */
 const orders = new WeakMap<Policy, { readonly policies: readonly Policy[]; readonly order: StartupOrder }>()
 
 const isSame = (one: readonly Policy[], other: readonly Policy[]): boolean =>
@@ -94,7 +90,7 @@ function computed(policies: readonly Policy[]): StartupOrder {
   let sequence = 0
   for (const policy of policies) {
     const policyExtId = policy.extId
-    /** Places in `edgesOf` of the dependencies that are left out, with the number of dependencies that hold already. */
+    /** Indexes in `edgesOf` of omitted dependencies, with the number of dependencies that hold already. */
     const [cyclic, heldBefore, different]: [number[], number[], number[]] = [[], [], []]
     let place = 0
     let closesCycle: ReturnType<typeof cycles> | undefined
@@ -140,10 +136,7 @@ function* edgesOf(policy: Policy): Generator<Dependency> {
 /** At most so many categories are remembered, over all starts. */
 const maximumRemembered = 500_000
 
-/**
- * For dependencies on `dependee`: whether one closes a cycle, because `dependee` depends on its dependent. Dependencies are
- * only added, so that what was found before stays true; those on `dependee` itself do not change the answer.
- */
+/** Whether a dependency on `dependee` closes a cycle. Dependencies are only added, so findings stay true. */
 function cycleFinder(
   dependenciesOf: Graph,
   dependees: ReadonlySet<string>,
@@ -205,10 +198,7 @@ function withOlder(
 
 type Paths = ReadonlyMap<string, Dependency>
 
-/**
- * The last dependency of the shortest path to each category on which `start` depends. `before`: over the first
- * dependencies that held only.
- */
+/** The last dependency of the shortest path to each category on which `start` depends. `before`: over the first ones only. */
 function pathsFrom(start: string, dependenciesOf: Graph, before = Number.POSITIVE_INFINITY): Paths {
   const paths = new Map<string, Dependency>()
   let reached = [start]

@@ -1,7 +1,4 @@
-/**
- * Moves VMs from busy hosts to others. The moves belong to the system, break no policy, and are few: a round that helps
- * too little is followed by another one. Source: behaviour vmm.md 3.2 (balancer).
- */
+/** Moves VMs from busy hosts in small rounds of the system, which break no policy. Source: behaviour vmm.md 3.2 (balancer). */
 
 import type { EntityOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
@@ -31,7 +28,7 @@ const mostCpu = 0.85
 /** Difference between the fullest and the emptiest host, as a share of the memory for VMs. */
 const mostSpread = 0.15
 const movesInRound = 2
-/** The largest VMs of a host. */
+/** The largest VMs of a host are tried. */
 const vmsTried = 64
 
 export const balanceHosts: Schedule = {
@@ -66,7 +63,6 @@ async function movesIn(ctx: ScheduleContext, clusterExtId: string): Promise<Move
   return moves
 }
 
-/** The move that takes most from the busiest host whose CPUs are busy. */
 async function awayFromBusyCpus(
   ctx: ScheduleContext,
   hosts: readonly HostCandidate[],

@@ -24,7 +24,6 @@ export interface CpuLoad {
 const lookBackMinutes = 3
 const million = 1_000_000
 
-/** @param vms all that run on the host */
 export async function cpuLoadOf(ctx: Looking, host: EntityOf<typeof Host>, vms: readonly VmEntity[]): Promise<CpuLoad> {
   const { telemetry } = ctx.drivers
   const grid = readingSeconds * 1000

@@ -22,9 +22,8 @@ export const isNative = (cluster: ClusterEntity): boolean =>
   cluster.config.clusterFunction?.includes('PRISM_CENTRAL') !== true
 
 /**
- * The cluster that the body names; by default the one with the most free memory among those that meet all constraints
- * and that the caller may name.
- * @throws ApiError 400 not a native cluster, or none meets all constraints; 409 the named cluster does not meet one
+ * The named cluster; else the one with the most free memory that meets all constraints and that the caller may name.
+ * @throws ApiError 400 not native, or none meets all constraints; 409 the named cluster does not meet one
  */
 export async function chooseCluster(
   ctx: Planning,

@@ -64,7 +64,7 @@ import { planVm, withoutEmpty } from './plan.ts'
 import type { Contents } from './plan-disks.ts'
 import type { Planning } from './planning.ts'
 
-/** A VM like another one, or with the content of files that no disk of a body can name. */
+/** A VM like another one, or with file contents that no body can name. */
 export interface Derived {
   readonly contents: Contents
   /** Index of the NIC that is the boot device; its MAC address is not known before it is leased. */
@@ -75,17 +75,13 @@ export interface Derived {
 
 export interface VmOrigin<I extends NewVm> extends Derived {
   readonly task: TaskDefinition<I>
-  /** Further input of the task, beside `NewVm`. */
   readonly input: Omit<I, keyof NewVm>
   readonly options: (vm: VmEntity) => TaskOptions
   /** The task plans the VM again: it may have disks then. */
   readonly isPlannedAgain?: boolean
 }
 
-/**
- * Stores the pending row with its unique values; the VM becomes visible when its task has succeeded.
- * @param extId default: the next id of the context
- */
+/** Pending, with its unique values; visible when its task has succeeded. @param extId default: the next id of the context */
 export async function insertVm(
   ctx: Planning,
   body: VmBody,
@@ -151,13 +147,12 @@ export interface NewVm extends OfVm {
 }
 
 export interface MakingOptions<I> {
-  /** First of all. @throws ApiError that fails the task */
+  /** The first step. @throws ApiError that fails the task */
   readonly check?: (ctx: RecordContext, input: I) => Promise<void>
-  /** Inserts the pending row, if the request did not; returns the copies as its output. */
+  /** Inserts the pending row, if the request did not; the copies are its output. */
   readonly plan?: Step<I> & { readonly name: typeof planning }
   /** Default: `define`. */
   readonly cancelableUntil?: typeof planning | 'never'
-  /** Name of the step that creates the disks. */
   readonly creation?: string
   /** In the transaction that ends the task, as `undone`. */
   readonly stored?: (ctx: RecordContext, input: I) => Promise<void>
@@ -166,7 +161,7 @@ export interface MakingOptions<I> {
 
 export const planning = 'copy config'
 
-/** By the first step of the task, else by the request that started it. */
+/** From the first step of the task, or from the request. */
 const copiesIn = ({ outputs }: Pick<StepContext, 'outputs'>, { copies }: NewVm): Copies | undefined =>
   (outputs[planning] as Copies | undefined) ?? copies
 
@@ -286,7 +281,6 @@ export const makingVm = <I extends NewVm>(
 
 export const makeVm = makingVm<NewVm>('vmm.create-vm')
 
-/** Removes the pending row with all that it holds. */
 export async function discardVm(store: Transaction, vmExtId: string): Promise<void> {
   const vm = await store.pending(Vm, vmExtId)
   await releaseNics(store, vmExtId, vm?.nics ?? [])
@@ -304,7 +298,7 @@ async function pendingVm(store: Reader, { vmExtId }: OfVm): Promise<VmEntity> {
   return (await store.pending(Vm, vmExtId)) as VmEntity
 }
 
-/** Files that read the source which they name, and the cluster that needs it. */
+/** Files with named sources, and the cluster that needs them. */
 const sourcesOf = (vm: VmEntity, copies: Copies = {}): [readonly FileBacking[], string] => [
   filesWithSources(vm).filter(({ diskExtId }) => copies[diskExtId as string] === undefined),
   vm.cluster?.extId as string,
@@ -318,7 +312,6 @@ const comingSources = async (
 const contentOf = ({ diskExtId }: FileBacking, copies: Copies = {}): DiskSource | undefined =>
   copies[diskExtId as string]
 
-/** The files of the VM that have a source, or may have one. */
 const filesWithSources = (vm: VmEntity): FileBacking[] => [...filesOf(vm), ...[nvramOf(vm) ?? []].flat()]
 
 function tpmDisk({ vtpmConfig }: VmEntity): VirtualDisk | undefined {

@@ -1,7 +1,4 @@
-/**
- * A new VM from the configuration of a VM and the content of its files, with overrides: clones, restored VMs, VMs of
- * templates and OVAs. Source: behaviour vmm.md 1.1 (Clone), 1.6 (restore), 1.10, 1.11.
- */
+/** A new VM from configuration and files of another one, with overrides. Source: vmm.md 1.1 (Clone), 1.6 (restore), 1.10, 1.11. */
 import type { AnySchema } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type ApiError, refuseAll } from '../../../../core/api-error.ts'
@@ -33,7 +30,7 @@ export interface Blueprint {
   readonly spec: VmEntity
   /** The content of a file of `spec`. */
   readonly contentOf: (fileExtId: string) => ResolvedSource
-  /** Shown as the data source of the disk that copies a file of `spec`; undefined: none is shown. */
+  /** Data source of the disk that copies a file of `spec`; undefined: none is shown. */
   readonly shownAs: (fileExtId: string) => SourceReference | undefined
 }
 
@@ -113,7 +110,7 @@ export function bodyLike({ spec, shownAs }: Pick<Blueprint, 'spec' | 'shownAs'>)
   }
 }
 
-/** Without a boot device that the new VM does not have: a volume group, or a NIC, which gets another MAC address. */
+/** Drops a boot device that the new VM lacks: a volume group, or a NIC, which gets another MAC address. */
 function bootConfigOf(spec: VmEntity): VmEntity['bootConfig'] {
   const boots = withoutNvram(spec)
   const { bootDevice, ...boot } = boots ?? {}
@@ -125,7 +122,7 @@ function bootConfigOf(spec: VmEntity): VmEntity['bootConfig'] {
   return isKept ? boots : (boot as VmEntity['bootConfig'])
 }
 
-/** The new VM gets an NVRAM file of its own, of the same size. */
+/** The new VM has an NVRAM file of its own, of the same size. */
 function withoutNvram(spec: VmEntity): VmEntity['bootConfig'] {
   const { diskSizeBytes } = nvramOf(spec) ?? {}
   if (diskSizeBytes === undefined) return spec.bootConfig
@@ -168,7 +165,7 @@ export function nicLike(nic: NicEntity): NicEntity {
   return withPair(nic, { extId, backingInfo: backing, networkInfo: addressed } as NicEntity)
 }
 
-/** The older fields are those of the body; a NIC with a virtual function has the newer ones too, which have priority. */
+/** From the body; NICs with a virtual function also have the newer fields, which have priority. */
 export function withPair(former: NicEntity, body: NicEntity): NicEntity {
   const virtualFunction = virtualFunctionOf(former)
   if (virtualFunction === undefined) return body

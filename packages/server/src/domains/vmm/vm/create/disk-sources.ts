@@ -25,7 +25,7 @@ export interface ResolvedSource {
   readonly source: DiskSource
   readonly sizeBytes: number
   readonly containerExtId?: string
-  /** Absent for content outside the deployment, as are the clusters. */
+  /** Absent, like the clusters, for content outside the deployment. */
   readonly owner?: { readonly kind: AnyResource; readonly entity: { readonly extId: string } }
   readonly clusterExtIds: readonly string[]
 }
@@ -80,7 +80,7 @@ export async function resolveSource(store: Reader, reference: SourceReference): 
   }
 }
 
-/** The size is that of the disk, because the repository is read in the task. */
+/** With the size of the disk: the task reads the repository. */
 const externalSource = (given: Named): ResolvedSource => ({
   source: {
     kind: 'external',
@@ -138,7 +138,7 @@ interface FoundLayer {
   readonly file: FileBacking | undefined
 }
 
-/** The layer of a disk, or of the content of a CD-ROM drive; undefined also for other sources. */
+/** For a disk, or the content of a CD-ROM drive; undefined also for other sources. */
 export async function findLayer(
   store: Reader,
   reference: SourceReference | undefined,

@@ -1,7 +1,4 @@
-/**
- * createVm. With `source`, the VM is like another VM or like the VM of a recovery point, except for the fields that the
- * request sets. Source: behaviour vmm.md 1.1.
- */
+/** createVm, perhaps like another VM or one in a recovery point, except for fields of the request. Source: behaviour vmm.md 1.1. */
 import type { EntityOf, Resource } from '@hyperplane/contract'
 import { VmRecoveryPoint } from '@hyperplane/contract/vmm/vm/recovery-point'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -25,7 +22,6 @@ import { newVmBodyFaults } from './plan.ts'
 
 interface Creation {
   readonly body: VmBody
-  /** Fields that the request did not set. */
   readonly defaulted?: readonly string[]
 }
 

@@ -36,7 +36,6 @@ export function slotWishes(config: VmBody): SlotWish[] {
 /** By path of `backingInfo` in the body: content that takes the place of the data source which the body names. */
 export type Contents = ReadonlyMap<string, ResolvedSource>
 
-/** `path`: that of the field `backingInfo`. */
 export interface GivenFile {
   readonly path: string
   readonly backing: FileBacking
@@ -114,7 +113,7 @@ export async function groupConstraints(ctx: Planning, body: VmBody): Promise<Con
   return constraints
 }
 
-/** Size: at least that of the source. Container: the requested one, else that of the source, else the default. */
+/** Size: at least that of the source. Container: requested, else that of the source, else the default. */
 export function placed(file: FilePart, defaultExtId: string, clusterExtId: string, diskExtId: string): FileBacking {
   const { backing, source } = file
   const isSourceHere = source?.clusterExtIds.includes(clusterExtId) === true

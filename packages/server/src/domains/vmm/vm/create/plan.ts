@@ -140,7 +140,6 @@ function vmOf(ctx: Planning, extId: string, config: VmBody, clusterExtId: string
   }
 }
 
-/** Lists without entries are not stored. */
 export const withoutEmpty = <T extends Record<string, readonly unknown[]>>(parts: T): Partial<T> =>
   Object.fromEntries(Object.entries(parts).filter(([, items]) => items.length > 0)) as Partial<T>
 

@@ -52,10 +52,8 @@ export interface Findings {
   readonly target?: Target
 }
 
-/** Where the VM goes. */
 export interface Target {
   readonly clusterExtId: string
-  /** For a VM that runs. */
   readonly hostExtId?: string
   readonly apcConfig?: VmEntity['apcConfig']
   readonly nics: readonly EthernetNic[]
@@ -65,7 +63,7 @@ export interface Target {
 
 const migrating = vmm.operations.find(({ id }) => id === 'crossClusterMigrateVm') as Operation
 
-/** A cluster or subnet that the request does not name is chosen among those that its caller may name. */
+/** Clusters and subnets outside the request are chosen among those that its caller may name. */
 const mayName =
   ({ owner, services }: Asking, kind: typeof Cluster | typeof Subnet) =>
   (entity: { readonly extId: string }): Promise<boolean> =>
@@ -115,7 +113,7 @@ async function boundBy({ store }: Asking, vm: VmEntity, { isLiveMigration, overr
   return problems
 }
 
-/** The cluster with the most free memory that can take the VM. */
+/** The suitable cluster with the most free memory. */
 async function choose(ctx: Asking, vm: VmEntity, body: Body): Promise<Findings> {
   let best: { readonly found: Findings; readonly free: number } | undefined
   const refused: ApiError[] = []

@@ -1,10 +1,10 @@
-/** Files that a migration left on a cluster, because it did not answer: copies of a failed one, or the former files. Source: behaviour vmm.md 1.1. */
+/** Files that a migration left on a silent cluster: copies of a failed one, or the former files. Source: behaviour vmm.md 1.1. */
 
 import { resource, uuid } from '@hyperplane/contract'
 import type { Transaction } from '../../../../store/store.ts'
 import { DriverError, type ScheduleContext, together } from '../../../context.ts'
 
-/** Its id is that of the copy. */
+/** Has the id of the copy. */
 export const LeftCopy = resource('internal.v1.vmm.LeftDiskCopy', {
   fields: { clusterExtId: uuid() },
   indexed: ['clusterExtId'],

@@ -1,6 +1,6 @@
 /**
- * crossClusterMigrateVm. Files are copied beside the running VM; then one call of the hypervisor switches over. Until that,
- * a failure leaves the VM as it was. Source: behaviour vmm.md 1.1 (migrate), 1.16, 3.5; conventions 7.
+ * Files are copied beside the running VM; then one call switches over. Earlier failures leave the VM unchanged.
+ * Source: behaviour vmm.md 1.1 (migrate), 1.16, 3.5; conventions 7.
  */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type ApiError, refuseAll } from '../../../../core/api-error.ts'
@@ -191,7 +191,7 @@ async function reached(ctx: StepContext, percentage: number): Promise<void> {
   await ctx.progress(Math.floor(percentage))
 }
 
-/** A target that does not answer must not lock the VM: `removeLeftCopies` deletes the copies once it answers. */
+/** Does not wait for a silent target, which would lock the VM: `removeLeftCopies` deletes the copies later. */
 async function deleteCopies(ctx: StepContext, { vmExtId }: OfVm): Promise<void> {
   const { clusterExtId = '', files = [] } = moveIn(ctx) ?? {}
   if (!ctx.drivers.hardware.isReachable(clusterExtId)) return
@@ -258,7 +258,6 @@ async function recordSwitch(ctx: RecordContext, { vmExtId }: OfVm): Promise<{ ke
   return { keep: { floatingIpExtIds: translated.map(({ extId }) => extId).filter((extId) => !kept.has(extId)) } }
 }
 
-/** For a dry run. */
 async function planOf(ctx: Asking, input: Migration): Promise<Plan> {
   const vm = await requireVm(ctx.store, input.vmExtId, stateFor(input.body))
   const { problems, warnings, target } = await findingsOf(ctx, vm, input)

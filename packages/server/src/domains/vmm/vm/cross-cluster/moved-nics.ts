@@ -30,7 +30,6 @@ export interface Clusters {
 }
 
 interface Route extends Clusters {
-  /** Whether the caller may name the subnet. */
   readonly mayName: (subnet: SubnetEntity) => Promise<boolean>
 }
 
@@ -40,7 +39,6 @@ export interface MovedNics {
   readonly warnings: readonly string[]
 }
 
-/** Faults collected while the NICs are planned. */
 interface Findings {
   readonly problems: ApiError[]
   readonly warnings: string[]
@@ -68,7 +66,7 @@ export async function movedNics(
   return { nics, ...found }
 }
 
-/** A NIC keeps its adapter: the guest would not notice another one while it runs. */
+/** The adapter stays: the guest would not notice another one while it runs. */
 function backingFaults({ backingInfo }: EthernetNic, override: NicBody, at: string): ApiError[] {
   const { $objectType: _, ...given }: Record<string, unknown> = override.nicBackingInfo ?? override.backingInfo ?? {}
   const own: Readonly<Record<string, unknown>> = backingInfo
@@ -83,7 +81,6 @@ interface MovingNic {
   readonly vm: VmEntity
   readonly nic: EthernetNic
   readonly override: NicBody | undefined
-  /** Path for faults. */
   readonly at: string
 }
 
@@ -127,7 +124,7 @@ export function asProblem(error: unknown): ApiError {
   throw error
 }
 
-/** The subnet that the override names, else the VLAN subnet of the same name; an overlay subnet is on every cluster. */
+/** Named by the override, else the VLAN subnet of the same name; an overlay subnet is on every cluster. */
 async function subnetOn(
   store: Reader,
   { nic, at }: MovingNic,

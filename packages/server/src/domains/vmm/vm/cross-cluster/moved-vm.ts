@@ -8,7 +8,6 @@ import {
 } from '../../../virtual-machines/entity.ts'
 import type { Target } from './findings.ts'
 
-/** The VM as it is on the other cluster. */
 export function movedVm(vm: VmEntity, { clusterExtId, hostExtId, apcConfig, nics, containers }: Target): VmEntity {
   const moved = <T extends FileBacking>(backing: T): T => {
     const extId = containers[backing.diskExtId ?? '']

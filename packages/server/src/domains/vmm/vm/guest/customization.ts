@@ -1,6 +1,6 @@
 /**
- * The staged customisation of a guest. Its ISO is in a CD-ROM drive from the next power-on until 30 s after the boot; a
- * drive that was added for the ISO is then removed. Source: behaviour vmm.md 1.1 (customize-guest, power-on), 1.3, 3.3.
+ * The ISO is in a drive from the next power-on until 30 s after the boot; then a drive that was added for it is removed.
+ * Source: behaviour vmm.md 1.1 (customize-guest, power-on), 1.3, 3.3.
  */
 
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -16,7 +16,7 @@ const type = 'GUEST_CUSTOMIZATION'
 
 export const isoOf = (vm: VmEntity): FileBacking | undefined => isoIn(vm, type)
 
-/** Inserts the ISO into the first empty drive, else into an added one. @throws ApiError ADDRESS_IN_USE if full */
+/** Into the first empty drive, else into an added one. @throws ApiError ADDRESS_IN_USE if full */
 export function withIso(vm: VmEntity, containerExtId: string, newId: () => string): Partial<VmEntity> {
   const iso = { diskExtId: newId(), diskSizeBytes: isoBytes, storageContainer: { extId: containerExtId } }
   const inserted = insertedIso(vm, type, iso)
@@ -43,7 +43,7 @@ export const customizationOver = (vm: VmEntity): Partial<VmEntity> =>
 export const isIsoEjected = (view: GuestView, now: number): boolean =>
   view.isCustomizationDone && view.upSince !== undefined && now >= view.upSince + keptAfterBootMillis
 
-/** Deletes the files of ejected ISOs, and stores what reads already show. */
+/** Deletes the files of ejected ISOs, and stores the shown drives. */
 export const ejectIsos: Schedule = {
   name: 'vmm.eject-customization-isos',
   everySeconds: 10,

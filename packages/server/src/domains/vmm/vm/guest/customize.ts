@@ -26,7 +26,7 @@ interface Customize extends OfVm {
 export const paramsFaults = (body: Params): ApiError[] =>
   body.config === undefined ? [fault('config', 'Sysprep or CloudInit', undefined)] : scriptFaults(body, '')
 
-/** Sysprep is staged on every VM, but has an effect on Windows alone. */
+/** Sysprep is staged on every VM, but has an effect on Windows only. */
 export async function systemWarnings(
   { hypervisor }: Pick<Drivers, 'hypervisor'>,
   vmExtId: string,
@@ -91,7 +91,6 @@ export async function settingsFrom(
   return stagedSettings(config, configOverrideSpec, vm)
 }
 
-/** The object with the value at the path replaced, if there is one. */
 function opened<T>(at: T, [name, ...rest]: readonly string[], open: (sealed: unknown) => unknown): T {
   const value = (at as Readonly<Record<string, unknown>>)[name as string]
   if (value === undefined) return at

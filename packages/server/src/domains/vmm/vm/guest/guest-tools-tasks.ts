@@ -149,7 +149,6 @@ interface WithReboot extends OfVm {
   readonly reboot: Reboot
 }
 
-/** @returns the guest's description of itself */
 async function setUp(ctx: StepContext, vm: VmEntity, tools: Tools): Promise<GuestSystem> {
   const system = await ctx.drivers.hypervisor.setUpTools(vm.extId, ctx.callKey)
   await ctx.drivers.hypervisor.defineVm(await domainOf(ctx.store, withTools(vm, tools)))

@@ -40,7 +40,6 @@ export function xmlFaults(text: string | undefined, attributePath: string): ApiE
   }
 }
 
-/** The settings that are staged on a VM, and their effect on the guest. */
 export interface StagedSettings {
   readonly guestCustomization: NonNullable<VmEntity['guestCustomization']>
   readonly guestSettings: NonNullable<VmEntity['guestSettings']>
@@ -85,7 +84,7 @@ function stagedFile(text: string): StagedSettings {
 
 type Replacement<T> = { readonly $objectType?: string | undefined; readonly value?: T | undefined } | undefined
 
-/** Absent: inherited. `DiscardSettings`, which has no value: dropped. */
+/** Absent: inherited. `DiscardSettings` drops the setting. */
 const chosen = <T>(inherited: T | undefined, replacement: unknown): T | undefined =>
   replacement === undefined ? inherited : (replacement as Replacement<T>)?.value
 

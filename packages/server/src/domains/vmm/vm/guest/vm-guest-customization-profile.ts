@@ -76,7 +76,6 @@ const taskOf = (verb: 'Create' | 'Update' | 'Delete', { extId, name }: ProfileEn
   affected: [{ extId, name, rel: Profile.rel }],
 })
 
-/** @throws ApiError 409 NAME_IN_USE */
 async function requireOwnName(store: Pick<Transaction, 'find'>, extId: string, name: string): Promise<void> {
   const isTaken = (await store.find(Profile)).some(
     (other) => other.extId !== extId && other.name.toLowerCase() === name.toLowerCase(),
@@ -102,7 +101,6 @@ const bodyFaults = (body: Body): ApiError[] => {
   return [...nameFaults(body), ...xmlFaults(file.unattendXml, `${path}/unattendXml`)]
 }
 
-/** A creation has no stored password that could be kept. */
 const creationFaults = (body: Body): ApiError[] => {
   const domain = parametersOf(body.config)?.workgroupOrDomainInfo
   const path = 'config/customization/workgroupOrDomainInfo/credentials/password'
@@ -135,7 +133,7 @@ async function remove(ctx: WriteContext<ProfileEntity>): Promise<TaskStarted> {
   return ctx.startTask(deleteProfile, { extId: ctx.target.extId }, taskOf('Delete', ctx.target))
 }
 
-/** An answer file may hold passwords: its text is shown to callers who may update the profile. */
+/** Text of answer files is shown to callers who may update the profile: it may hold passwords. */
 async function presentProfiles(
   ctx: ReadContext,
   profiles: readonly ProfileEntity[],

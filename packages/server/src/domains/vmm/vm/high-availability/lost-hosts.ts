@@ -1,7 +1,6 @@
 /**
- * Selects VMs to restart: on another host if their own has been silent for a minute and another host of the cluster is
- * up, on their own if that came back without starting them. Startup policies give the order, then the size: larger VMs
- * are harder to place. Source: behaviour vmm.md 1.13, 3.2 (HA).
+ * VMs to restart: elsewhere if their host has been silent for a minute and another one is up, at home if it came back without starting
+ * them. Order: startup policies, then size (larger VMs are harder to place). Source: behaviour vmm.md 1.13, 3.2 (HA).
  */
 
 import { Host } from '@hyperplane/contract/clustermgmt/host'
@@ -38,7 +37,7 @@ export const restartVmsOfLostHosts: Schedule = {
   },
 }
 
-/** VMs with a reservation on a silent host that may run on another one, in clusters with a host that is up. */
+/** VMs reserved on a silent host that may run elsewhere, in clusters with a host that is up. */
 async function strandedVms({ drivers: { hardware }, store }: ScheduleContext): Promise<readonly VmEntity[]> {
   // In an unreachable cluster the state of the hosts is unknown.
   const hosts = (await store.find(Host)).filter(({ cluster }) => hardware.isReachable(cluster.uuid))
@@ -67,7 +66,7 @@ async function heldVms({ drivers, store }: ScheduleContext): Promise<readonly Vm
   )
 }
 
-/** Restart time by host. VMs with a running task got a later `hostSilentSince`, so the earliest one counts. */
+/** By host. VMs with a running task got a later `hostSilentSince`, so the earliest one counts. */
 function timesOfLoss(vms: readonly VmEntity[]): ReadonlyMap<string, number> {
   const times = new Map<string, number>()
   for (const { host, hostSilentSince } of vms) {
@@ -78,7 +77,7 @@ function timesOfLoss(vms: readonly VmEntity[]): ReadonlyMap<string, number> {
   return times
 }
 
-/** Larger VMs first; name and id only make the order deterministic. */
+/** Larger VMs first; name and id make the order deterministic. */
 function byRestartOrder(a: VmEntity, b: VmEntity): number {
   const bySize = (b.memorySizeBytes ?? 0) - (a.memorySizeBytes ?? 0)
   if (bySize !== 0) return bySize

@@ -1,7 +1,6 @@
 /**
- * Restarts a VM of a lost host on another host. If no host can run it, the VM becomes OFF and its task says why. The
- * reservation is made when the task is accepted, so that VMs are placed in the order of their restarts. From the
- * fencing on, the task only goes forward. Source: behaviour vmm.md 1.1 (transitions by the world), 3.2 (HA).
+ * Without a host the VM becomes OFF, and its task says why. Accepting the task reserves, so that VMs are placed in restart order. After the
+ * fencing it only goes forward. Source: behaviour vmm.md 1.1 (transitions by the world), 3.2 (HA).
  */
 import { Host } from '@hyperplane/contract/clustermgmt/host'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -23,14 +22,13 @@ interface Restart extends OfVm {
 
 type Accepting = Pick<RecordContext, 'drivers' | 'startTask' | 'store'>
 
-/** Starts the restart of an UNDETERMINED VM. Call in the transaction that checked that its host is silent. */
+/** For an UNDETERMINED VM. Call it in the transaction that checked that its host is silent. */
 export async function restartElsewhere(ctx: Accepting, vm: VmEntity): Promise<void> {
   const choice = await placeOnOtherHost(ctx, vm)
   const input = { vmExtId: vm.extId, fromHostExtId: vm.host?.extId as string, choice }
   await ctx.startTask(restartVm, input, restartOf(vm))
 }
 
-/** Options of a task that restarts the VM. */
 export const restartOf = (vm: VmEntity): TaskOptions => ({
   operation: 'VmHaRestart',
   description: 'VM HA Restart',

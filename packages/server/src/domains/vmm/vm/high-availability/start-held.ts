@@ -1,6 +1,6 @@
 /**
- * Starts a VM that did not start with its host after a loss of power, on that host: its reservation is still there. A
- * failed task changes nothing; if the start took effect, the VM is observed as ON. Source: behaviour vmm.md 1.13.
+ * After a loss of power, on the former host, whose reservation stays. A failure changes nothing; a start that took effect is observed.
+ * Source: behaviour vmm.md 1.13.
  */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { defineTask, type StepContext } from '../../../context.ts'

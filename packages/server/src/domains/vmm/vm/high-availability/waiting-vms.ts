@@ -1,7 +1,4 @@
-/**
- * Startup policies at work: which VMs may start now, and which must not start with their host. VMs wait only for VMs of
- * their own cluster, and for none that is OFF. Source: behaviour vmm.md 1.13, 3.2 (HA).
- */
+/** Startup policies decide about starts: VMs wait for VMs of their own cluster that are not OFF. Source: vmm.md 1.13, 3.2 (HA). */
 
 import { VmStartupPolicy } from '@hyperplane/contract/vmm/policies/vm-startup-policy'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
@@ -38,7 +35,7 @@ export async function startableNow(
   return startable
 }
 
-/** For each candidate the lists of VMs for which it still waits; it may be in a list itself. Candidates share lists. */
+/** By candidate, lists of VMs for which it still waits, perhaps itself. Candidates share lists. */
 async function awaitedBy(
   ctx: ScheduleContext,
   order: StartupOrder,
@@ -137,7 +134,7 @@ function readiness(ctx: ScheduleContext): (vm: VmEntity, condition: Condition) =
 const timeOf = (time: string | undefined): number => parseTime(time ?? '') ?? Number.NEGATIVE_INFINITY
 const clusterOf = (vm: VmEntity): string => vm.cluster?.extId as string
 
-/** VMs that depend on others do not start with their host, because the others may be on a host that starts later. */
+/** Dependent VMs do not start with their host: the others may be on a host that starts later. */
 export const holdDependentVms: Schedule = {
   name: 'vmm.hold-dependent-vms',
   everySeconds: 10,

@@ -118,7 +118,7 @@ function filling<B extends WithFile>(task: PartTask<B>): PartTask<B> {
   }
 }
 
-/** The content is deleted after the domain has let go of it. */
+/** Content is deleted after the domain has released it. */
 function emptying(task: PartTask<undefined>): PartTask<undefined> {
   const { define, store } = stepsOfPart(task)
   return {

@@ -44,7 +44,6 @@ export const pcieFaults = ({ backingInfo }: PcieBody, at = ''): ApiError[] =>
     ? [fault(`${at}backingInfo/deviceExtId`, 'the id of a PCIe device of the cluster', undefined)]
     : []
 
-/** Rules of the body of a VM. */
 export const deviceFaults = (vm: VmBody): ApiError[] => {
   const { gpus = [], pcieDevices = [] } = vm
   const clash = clashOf(vm)
@@ -75,7 +74,6 @@ function clashOf({
     : undefined
 }
 
-/** Devices that parts of the VM need entirely. */
 export const wishesOf = ({ gpus = [], pcieDevices = [] }: Pick<VmEntity, 'gpus' | 'pcieDevices'>): DeviceWish[] => [
   ...gpus.flatMap((gpu, index) =>
     gpu.mode === 'VIRTUAL' ? [] : gpuWish(gpu.extId as string, gpu, `gpus[${index}]/deviceId`),
@@ -85,7 +83,6 @@ export const wishesOf = ({ gpus = [], pcieDevices = [] }: Pick<VmEntity, 'gpus' 
   ),
 ]
 
-/** The clusters that have the devices of these parts. */
 export async function deviceConstraints(
   { store, drivers }: Looking,
   parts: Pick<VmEntity, 'gpus' | 'pcieDevices'>,
@@ -102,10 +99,7 @@ export async function deviceConstraints(
   }))
 }
 
-/**
- * The parts with the facts of their devices: those that they have, or could have now.
- * @throws ApiError 404 when the cluster has no such device, 409 when none is free
- */
+/** With the facts of their devices. @throws ApiError 404 when the cluster has no such device, 409 when none is free */
 export async function described(
   ctx: Looking,
   vm: Placed,
@@ -178,7 +172,6 @@ const freeing = <B>(task: PartTask<B>): PartTask<B> => {
 }
 
 interface DeviceKind<F extends keyof DeviceParts> extends Pick<PartKind<F>, 'field' | 'maximum' | 'resource'> {
-  /** Field of a body that names the device. */
   readonly path: string
 }
 

@@ -33,7 +33,7 @@ interface Migration extends OfVm {
   /** Container for all disks that the VM has when the task runs. */
   readonly allTo?: string
   readonly moves?: readonly Move[]
-  /** Containers that the caller may not use: reported like unknown ones. */
+  /** The caller may not use them: reported like unknown ones. */
   readonly unusable: readonly string[]
 }
 
@@ -154,7 +154,7 @@ const plannedIn = (ctx: Pick<StepContext, 'outputs'>): readonly Move[] =>
   (ctx.outputs['check'] ?? []) as readonly Move[]
 const movedIds = (ctx: Pick<StepContext, 'outputs'>): string[] => plannedIn(ctx).map(({ diskExtId }) => diskExtId)
 
-/** Moves that change something. @throws ApiError for all unknown disks and containers together */
+/** Omits moves without effect. @throws ApiError for all unknown disks and containers together */
 async function movesNow(store: Reader, vm: VmEntity, { allTo, moves, unusable }: Migration): Promise<Move[]> {
   const files = new Map(filesOf(vm))
   const wanted = moves ?? [...files.keys()].map((diskExtId) => ({ diskExtId, containerExtId: allTo as string }))
@@ -209,7 +209,7 @@ async function moveAll(ctx: StepContext, { vmExtId }: Migration): Promise<void> 
   }
 }
 
-/** Adds to a refusal which disks have moved. */
+/** Adds the moved disks to a refusal. */
 function stopped(error: unknown, diskExtId: string, source: string, moved: readonly Move[]): unknown {
   const isFinal = error instanceof ApiError || (error instanceof DriverError && !error.retryable)
   if (!isFinal) return error

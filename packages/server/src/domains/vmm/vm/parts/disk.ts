@@ -133,7 +133,7 @@ const remove = changeOf(
   },
 )
 
-/** A new data source gets a file of its own, which takes the place of the former one in the last step. */
+/** A new source gets a file of its own, which replaces the former one in the last step. */
 function extending(task: PartTask<Plan>): PartTask<Plan> {
   const { define, store } = stepsOfPart(task)
   return {

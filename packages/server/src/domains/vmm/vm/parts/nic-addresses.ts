@@ -1,7 +1,4 @@
-/**
- * Steps of tasks that change the addresses of a NIC: new ones are leased first, and the former ones are released last, so
- * that a failure leaves the NIC as it was. Source: behaviour vmm.md 1.4, 1.16; networking.md 1.3.
- */
+/** New addresses are leased first, former ones released last: a failure changes nothing. Source: vmm.md 1.4, 1.16; networking.md 1.3. */
 
 import { AddressLease } from '@hyperplane/contract/networking/address-lease'
 import { formatAddress } from '../../../../core/ip-address.ts'
@@ -29,9 +26,7 @@ export type OfNic = Pick<PartChange<unknown>, 'partExtId' | 'vmExtId'>
 export const nicIn = (vm: VmEntity, extId: string): EthernetNic | undefined =>
   ethernetNicsOf(vm).find((nic) => nic.extId === extId)
 
-/**
- * @throws ApiError 409 when another holder has an address that the NIC requests, or the address is outside the subnet
- */
+/** @throws ApiError 409 when another holder has an address that the NIC requests, or it is outside the subnet */
 export async function requireRequestedFree(store: Reader, nic: EthernetNic): Promise<void> {
   const subnet = await subnetOf(store, nic)
   const held = (await leasesOf(store, nic.extId)).filter(({ subnetExtId }) => subnetExtId === subnet?.extId)
@@ -51,9 +46,8 @@ export interface Readdressing {
 }
 
 /**
- * A task that first reserves addresses, then gives the domain the changed NIC, and at last releases those addresses that the
- * NIC no longer has.
- * @param planned the NIC that the request makes of the stored one; its `ipv4Config` names the addresses that it keeps
+ * Reserves addresses, gives the domain the changed NIC, then releases addresses that the NIC no longer has.
+ * @param planned made from the stored NIC; its `ipv4Config` names the addresses that it keeps
  */
 export const readdressing =
   <B>(
@@ -147,7 +141,6 @@ async function staleLeases(store: Reader, { vmExtId, partExtId }: OfNic): Promis
   return { nic, leaving: (await leasesOf(store, partExtId)).filter((lease) => !isShown(lease)) }
 }
 
-/** Floating IPs of addresses that the NIC no longer has. */
 async function staleFloatingIps({ store }: Pick<StepContext, 'store'>, change: OfNic) {
   const { leaving } = await staleLeases(store, change)
   const texts = new Set(leaving.map((lease) => formatAddress(addressOfLease(lease))))

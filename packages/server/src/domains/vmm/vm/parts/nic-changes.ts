@@ -37,7 +37,7 @@ export const nicList: PartKind<'nics'> = {
         : Object.entries(coldFields).flatMap(([name, of]) => (of(before) === of(after) ? [] : name)),
 }
 
-/** The NIC as the request wants it. Its `ipv4Config` names every address that the NIC keeps. */
+/** Requested NIC. Its `ipv4Config` names every address that the NIC keeps. */
 export type Wish<B> = (body: B, before: EthernetNic, store: Reader) => Promise<EthernetNic>
 
 export const withNetwork = (nic: EthernetNic, network: Network): EthernetNic =>
@@ -51,7 +51,7 @@ export const planned =
     return wish(body, before, store)
   }
 
-/** The NIC with its own MAC address and the addresses that it holds. @throws ApiError when the VM cannot have the NIC */
+/** With its own MAC address and present addresses. @throws ApiError when the VM cannot have the NIC */
 export async function checked(store: Reader, vm: VmEntity, nic: EthernetNic): Promise<EthernetNic> {
   const subnet = await subnetOf(store, nic)
   const subnetExtId = nic.networkInfo.subnet?.extId
@@ -78,7 +78,6 @@ async function withMac(store: Reader, nic: EthernetNic): Promise<EthernetNic> {
   return nic
 }
 
-/** A change of the NIC and its addresses, as one task. */
 export const moving = <B>(verb: string, wish: Wish<B>, progress: number, operation?: string) =>
   changeOf<'nics', B>(
     nicList,

@@ -31,7 +31,6 @@ import {
 import { changeOf, distinctAddresses, type PartChange, type PartTask, readsOf } from './part.ts'
 import { vnicMigration } from './vnic-migration.ts'
 
-/** INGRESS, EGRESS or TAP of a NIC for network functions. */
 const functionTypeOf = ({ networkInfo }: EthernetNic): string | undefined => networkInfo.networkFunctionNicType
 
 /** Without `ipv4Config` the NIC keeps its addresses, unless the subnet is another one. */

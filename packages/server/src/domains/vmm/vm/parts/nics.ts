@@ -49,7 +49,7 @@ type SubnetEntity = EntityOf<typeof Subnet>
 type Backing = ValueOf<typeof EmulatedNic>
 type Network = ValueOf<typeof NicNetworkInfo>
 
-/** A NIC with the older pair of fields, which the rules below read. Every stored NIC is created by `nicOf`. */
+/** Has the older pair of fields, for the rules below. Every stored NIC is created by `nicOf`. */
 export interface EthernetNic extends NicEntity {
   readonly extId: string
   readonly backingInfo: Backing
@@ -58,10 +58,7 @@ export interface EthernetNic extends NicEntity {
 
 export type NicBody = Pick<NicEntity, 'backingInfo' | 'networkInfo' | 'nicBackingInfo' | 'nicNetworkInfo'>
 
-/**
- * Sets both pairs of fields. Both are stored, because filters of lists and the rules below may use either; the older pair of
- * a NIC with a virtual function is not shown.
- */
+/** Both pairs are stored, for filters and the rules below; the older one of a NIC with a virtual function is not shown. */
 export function nicOf(
   extId: string,
   backing: Backing,
@@ -191,7 +188,6 @@ export function subnetFaults({ networkInfo: network }: EthernetNic, subnet: Subn
   return faults
 }
 
-/** A deleted entity that a captured NIC refers to. */
 export interface MissingReference {
   readonly kind: 'subnet' | 'NIC profile'
   readonly id: string
@@ -294,7 +290,7 @@ export async function leaseRequestedAddresses(ctx: LeasingContext, nic: Ethernet
   }
 }
 
-/** Leases an address of the pools if the NIC needs one and has none. @throws ApiError when the pools are exhausted */
+/** From the pools, if the NIC needs one and has none. @throws ApiError when the pools are exhausted */
 export async function takeFreeAddress(ctx: LeasingContext, nic: EthernetNic): Promise<EthernetNic> {
   const subnet = await subnetOf(ctx.store, nic)
   const ipv4 = subnet?.ipConfig?.[0]?.ipv4
@@ -308,7 +304,7 @@ export async function takeFreeAddress(ctx: LeasingContext, nic: EthernetNic): Pr
   return withHeld(ctx.store, nic)
 }
 
-/** Leases that no task is about to release. */
+/** Omits leases that a task is about to release. */
 const stayingLeases = async (store: Reader, nicExtId: string): Promise<readonly Lease[]> =>
   (await leasesOf(store, nicExtId)).filter(({ isLeaving }) => isLeaving !== true)
 

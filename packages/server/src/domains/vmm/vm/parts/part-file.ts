@@ -1,4 +1,4 @@
-/** The file of a disk or CD-ROM drive of an existing VM: planned by the request, created by its task. */
+/** The file of an existing VM's disk or drive: planned by the request, created by its task. */
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { refuseAll } from '../../../../core/api-error.ts'
 import type { Reader } from '../../../../store/store.ts'
@@ -25,7 +25,6 @@ import {
 import type { PartChange, PartTask } from './part.ts'
 import { assignSlots, type Slot, type SlotWish, slotsTaken } from './slots.ts'
 
-/** Body of the change of a part that may get a new file. */
 export interface WithFile {
   readonly file?: FileBacking
 }
@@ -48,7 +47,7 @@ export async function planFile(
   return file
 }
 
-/** Until the task ends, the image and the container of the file cannot be deleted. @returns locks for the task */
+/** Until the task ends, image and container of the file cannot be deleted. @returns locks for the task */
 export async function holdFile(ctx: WriteContext, vm: VmEntity, file: FileBacking): Promise<string[]> {
   await ctx.store.update(Vm, vm.extId, { filesUnderWay: [...(vm.filesUnderWay ?? []), ...underWay([file])] })
   return locksOf(ctx.store, [file], vm.cluster?.extId as string)
@@ -105,7 +104,6 @@ export const makeStep = (name: string, progress: number, isReadOnly?: true): Ste
   },
 })
 
-/** The steps `define` and `store` of a part. */
 export function stepsOfPart<B>({ steps }: PartTask<B>): {
   readonly define: Step<PartChange<B>>
   readonly store: Step<PartChange<B>>

@@ -1,7 +1,4 @@
-/**
- * Parts of a VM that are entries of a list in its document. A mutation of a part is one task of the VM: it gives the
- * domain its new definition, then changes the list. Source: behaviour vmm.md 1.0, 1.2 to 1.5, 1.16.
- */
+/** Entries of a list in the VM's document. A mutation is a task: it defines the domain, then stores. Source: vmm.md 1.0, 1.2-1.5, 1.16. */
 import type { AnyResource } from '@hyperplane/contract'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../../../core/api-error.ts'
@@ -50,7 +47,7 @@ export interface PartKind<F extends PartField> {
   readonly maximum: number
   /** Addresses that the parts of a VM occupy, in words; no two may be equal. `path`: the field of a body that names one. */
   readonly addresses: { readonly path: string; readonly of: (vm: VmEntity) => readonly string[] }
-  /** Differences that need a VM that is OFF, by field. Undefined: the part does not exist before or after the change. */
+  /** Changes that need a VM that is OFF, by field. Undefined: the part does not exist before or after. */
   readonly coldFields: (before: Part<F> | undefined, after: Part<F> | undefined) => readonly string[]
 }
 
@@ -76,7 +73,6 @@ type Next<F extends PartField, B> = (planning: Planning<F, B>) => Promise<Omit<P
 
 export type PartTask<B> = TaskDefinition<PartChange<B>>
 
-/** A request that names a VM and, unless it creates a part, one of its parts. */
 export interface PartRequest<B> {
   readonly path: { readonly vmExtId: string; readonly extId?: string }
   readonly body: B
@@ -85,11 +81,9 @@ export interface PartRequest<B> {
 }
 
 /**
- * The handler and the task of one operation that changes a part. The handler calls `next` unless other tasks of the VM come
- * first, and the task calls it again, because an earlier task may have changed the list.
- * @param verb first word of the task's name: `Create`, `Update`, `Delete`, `Eject`; only `Create` makes a part
- * @param complete adds the steps of a kind that needs more than a new definition, such as files or leases
- * @param operation name of the operation in the task
+ * Handler and task of one operation. The task calls `next`, because earlier tasks may change the list; the handler too if no other task
+ * comes first. @param verb first word of the task's name; only `Create` makes a part
+ * @param complete adds further steps (files, leases) @param operation name of the operation in the task
  */
 export function changeOf<F extends PartField, B>(
   kind: PartKind<F>,

@@ -8,7 +8,6 @@ import { changeOf, distinctAddresses, type PartKind, readsOf } from './part.ts'
 
 type Port = Pick<SerialPortEntity, 'index' | 'isConnected'>
 
-/** Index 1 is reserved. */
 const indexes = [0, 2, 3]
 
 const serialPorts: PartKind<'serialPorts'> = {

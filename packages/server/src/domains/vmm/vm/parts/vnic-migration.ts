@@ -56,7 +56,7 @@ export const vnicMigration = defineTask<VnicMigration>({
   ],
 })
 
-/** Leases fail with codes of vmm here; the requested operation is one of networking. */
+/** Codes of vmm become those of networking, whose operation was requested. */
 async function asNetworking<T>(take: () => Promise<T>): Promise<T> {
   try {
     return await take()

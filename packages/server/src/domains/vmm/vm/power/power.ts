@@ -62,14 +62,12 @@ export async function bringUp(
   await drivers.hypervisor.startVm(vm.extId, hostExtId)
 }
 
-/** Progress in percent after each step. */
 interface Start {
   readonly chosen: number
   readonly iso: number
   readonly started: number
 }
 
-/** The steps from OFF, or PAUSED, to ON. */
 const startingSteps = ({ chosen, iso, started }: Start): readonly Step<OfVm>[] => [
   {
     name: 'place',
@@ -195,7 +193,6 @@ async function cutPower(ctx: StepContext, vmExtId: string, operation: StateBound
   return ctx.drivers.hypervisor.stopVm(vmExtId)
 }
 
-/** Input of a task with the step `removeIso`. */
 interface WithIso {
   readonly isoExtId?: string
 }
@@ -207,10 +204,7 @@ export async function recordOff(ctx: RecordContext, { vmExtId }: OfVm, output: u
   return { keep: defined({ isoExtId: isoOf(vm)?.diskExtId }) }
 }
 
-/**
- * Deletes the ISO that the VM had. A step of its own: a file that cannot be deleted must not keep the row of a stopped VM
- * ON. @param recording name of the step that ran `recordOff`
- */
+/** A step of its own: a file that cannot be deleted must not keep a stopped VM ON. @param recording the step that ran `recordOff` */
 export function removeIso(recording: string, progress: number): Step<OfVm> {
   const remove = async ({ drivers, outputs }: StepContext): Promise<void> => {
     const { isoExtId } = (outputs[recording] ?? {}) as WithIso

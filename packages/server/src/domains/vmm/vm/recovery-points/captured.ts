@@ -15,7 +15,7 @@ import { withoutIso } from '../guest/customization.ts'
 export type Point = EntityOf<typeof VmRecoveryPoint>
 type DiskPoints = NonNullable<Point['diskRecoveryPoints']>
 
-/** Without internal fields and without secrets. The ISO of a staged customisation is left out, like the customisation. */
+/** Without internal fields, secrets, and the ISO of a staged customisation, like the customisation itself. */
 export async function captureOf(store: Reader, row: VmEntity, newId: () => string): Promise<Partial<Point>> {
   const vm = { ...row, ...withoutIso(row) }
   const shown = Object.entries(vm).filter(([name]) => Object.hasOwn(Vm.schema.fields, name) || name === 'extId')
@@ -50,7 +50,7 @@ export const snapshotsOf = ({ diskRecoveryPoints = [], driveRecoveryPoints = [] 
     layerExtId: diskRecoveryPointExtId as string,
   }))
 
-/** The captured VM without devices of the host; `contentOf` names the layers of the recovery point. */
+/** Without devices of the host; `contentOf` names the layers of the recovery point. */
 export function blueprintOfPoint(point: Point): Blueprint {
   const { gpus: _gpus, pcieDevices: _devices, ...captured } = point.vm ?? {}
   const spec = { ...captured, pinnedHostExtId: point.pinnedHostExtId } as VmEntity

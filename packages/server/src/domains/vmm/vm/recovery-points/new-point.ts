@@ -104,7 +104,6 @@ export async function requireFreezable(
 export const pending = async (store: Reader, { pointExtId }: Making): Promise<Point> =>
   (await store.pending(VmRecoveryPoint, pointExtId)) as Point
 
-/** Ends the task: the recovery point becomes visible. */
 export async function publish(ctx: RecordContext, { pointExtId }: Making): Promise<void> {
   await ctx.store.update(VmRecoveryPoint, pointExtId, { creationTime: ctx.clock.iso() })
   await ctx.store.publish(VmRecoveryPoint, pointExtId)

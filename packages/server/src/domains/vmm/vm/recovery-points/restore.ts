@@ -40,7 +40,7 @@ export interface Missing extends MissingReference {
   readonly nicExtId: string
 }
 
-/** A new VM has no attachments of volume groups in its guest, so that `shouldClearInGuestVolumeGroupAttachments` holds. @throws ApiError 501 */
+/** `shouldClearInGuestVolumeGroupAttachments` always holds: a new VM has no attachments in its guest. @throws ApiError 501 */
 export function restoreFaults({ vmConfigOverrideSpec: spec = {} }: Body): ApiError[] {
   const statics = spec.nicSpec?.nicOverrideList?.flatMap(({ guestNicInfo }) => guestNicInfo?.guestStaticIpList ?? [])
   if (statics?.some(({ gatewayIpv4AddressList }) => gatewayIpv4AddressList !== undefined) === true)

@@ -17,7 +17,7 @@ import {
   takeMac,
 } from '../parts/nics.ts'
 
-/** Text that is equal for NICs with the same addresses, subnet and NIC profile. */
+/** Equal for NICs with the same addresses, subnet and NIC profile. */
 function leasedBy(nic: NicEntity): string {
   const { macAddress } = nic.backingInfo ?? {}
   const { subnet, ipv4Config } = nic.networkInfo ?? {}
@@ -40,7 +40,7 @@ export async function releaseChanged(
   return nics.filter(isKept)
 }
 
-/** The captured NICs with their leases. One whose subnet or NIC profile was deleted is left out with a warning. */
+/** With their leases. A NIC whose subnet or NIC profile was deleted is left out with a warning. */
 export async function takeCaptured(
   ctx: RecordContext,
   vmExtId: string,

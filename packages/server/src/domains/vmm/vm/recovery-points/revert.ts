@@ -1,7 +1,4 @@
-/**
- * revertVm. New files are made beside the old ones; one transaction switches the VM to the captured configuration, and
- * from then on the task only goes forward. Source: behaviour vmm.md 1.6 (revert).
- */
+/** New files are made beside the old; one transaction switches the VM; then the task only goes forward. Source: vmm.md 1.6 (revert). */
 import type { ValueOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { User } from '@hyperplane/contract/iam/user'
@@ -139,7 +136,6 @@ const allFilesOf = (vm: VmEntity): string[] => [
 ]
 
 interface Left {
-  /** Files that the VM had before. */
   readonly files: readonly string[]
   /** Floating IPs of NICs that lost their addresses. */
   readonly floatingIpExtIds: readonly string[]
