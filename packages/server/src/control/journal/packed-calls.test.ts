@@ -24,15 +24,16 @@ test('packed calls are unpacked unchanged', () => {
   const call = fc.record({
     caller: fc.constantFrom('admin', 'anna', 'jörg'),
     path: text,
+    isOwnRepeated: fc.boolean(),
     answer: fc.option(text.filter((answer) => answer !== '')),
   })
   fc.assert(
     fc.property(fc.array(call), (calls) => {
-      const given = calls.map(({ caller, path, answer }) => {
+      const given = calls.map(({ caller, path, isOwnRepeated, answer }) => {
         const shared = `,"caller":"${caller}"`
         const own = `,"path":${JSON.stringify(path)}`
-        if (answer === null) return { ...times, shared, own }
-        return { ...times, shared, own: `${own},"answer":{`, answer: { text: answer } }
+        if (answer === null) return { ...times, shared, own, isOwnRepeated }
+        return { ...times, shared, own: `${own},"answer":{`, isOwnRepeated, answer: { text: answer } }
       })
       const expected = calls.map(({ caller, path, answer }, index) => ({
         sequence: index + 1,

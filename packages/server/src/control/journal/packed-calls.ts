@@ -50,22 +50,25 @@ export class CallPart {
 
   hasRoom(call: CallText): boolean {
     const room = this.bytes.length - this.length
+    const { began, ended, shared, own, isOwnRepeated, answer } = call
     const missing = {
-      ...call,
-      shared: this.#places.has(call.shared) ? '' : call.shared,
-      answer: call.answer !== undefined && this.#holdsAnswer(call.answer) ? undefined : call.answer,
+      began,
+      ended,
+      shared: this.#places.has(shared) ? '' : shared,
+      own: isOwnRepeated === true && this.#places.has(own) ? '' : own,
+      answer: answer !== undefined && this.#holdsAnswer(answer) ? undefined : answer,
     }
     // Measuring a text costs more than an upper bound, which is enough for nearly all calls.
     return longestPacked(missing) <= room || packedLength(missing) <= room
   }
 
   /** Call only if `hasRoom`, or for an empty part of `packedLength(call)` bytes. */
-  add({ began, ended, shared, own, answer }: CallText): void {
+  add({ began, ended, shared, own, isOwnRepeated, answer }: CallText): void {
     const { bytes, length: header } = this
     this.length += headerBytes
     const answerPlace = answer === undefined ? nowhere : this.#placeOfAnswer(answer)
     this.#note(header + at.shared, this.#placeOf(shared))
-    this.#note(header + at.own, this.#write(own))
+    this.#note(header + at.own, isOwnRepeated === true ? this.#placeOf(own) : this.#write(own))
     this.#note(header + at.answer, answerPlace)
     bytes.writeUInt32LE(answer?.sizeBytes ?? answerPlace.length, header + at.answerSize)
     bytes.writeUInt32LE(this.length - header, header + at.length)

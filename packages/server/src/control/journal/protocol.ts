@@ -10,6 +10,8 @@ export interface CallText {
   readonly shared: string
   /** All other members. With `answer`, the text ends inside the answer object, in front of its size. */
   readonly own: string
+  /** The same string belongs to earlier calls: stored once per part too. */
+  readonly isOwnRepeated?: boolean
   /** The body of the answer, not empty; the journal thread escapes it. */
   readonly answer?: SentBody | undefined
 }

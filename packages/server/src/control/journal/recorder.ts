@@ -15,6 +15,7 @@ import {
   withoutSecretDetails,
 } from './recording/body-texts.ts'
 import { maximumTextLength, member, operationOf, ownText, sharedText } from './recording/call-head.ts'
+import { keepForRepeats, repeatedText } from './recording/repeated-calls.ts'
 
 export interface RecorderOptions {
   readonly journal: () => Journal | undefined
@@ -86,6 +87,11 @@ export type EndedCallRenderer = (
 
 function callTextOf(call: EndedCall, trace: Trace, ended: number, naming: Naming): CallText {
   const shared = sharedText(call, trace)
+  const repeated = repeatedText(call, trace)
+  if (repeated !== undefined) {
+    const { own, answer } = repeated
+    return { began: trace.began, ended, shared, own, isOwnRepeated: true, answer }
+  }
   let own = ownText(call, trace)
   const request = requestText(call.request, trace, naming)
   if (request !== undefined) own += `,"request":{${bodyMembers(request)}}`
@@ -98,7 +104,9 @@ function callTextOf(call: EndedCall, trace: Trace, ended: number, naming: Naming
     return { ...texts, own: `${own},"answer":{${bodyMembers(redactedAnswer(operation, body))}}` }
   if (holdsSecretDetails(operation, body, bytes))
     return { ...texts, own: `${own},"answer":{${bodyMembers(withoutSecretDetails(body))}}` }
-  return { ...texts, own: `${own},"answer":{"mediaType":"application/json",`, answer: sentBody(body, bytes) }
+  const text = { ...texts, own: `${own},"answer":{"mediaType":"application/json",`, answer: sentBody(body, bytes) }
+  keepForRepeats(call, trace, text)
+  return text
 }
 
 const bodyMembers = ({ mediaType, sizeBytes, isCut, text }: BodyText): string =>

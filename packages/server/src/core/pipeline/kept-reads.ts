@@ -104,6 +104,7 @@ const sizeOf = (read: KeptRead): number => entitiesOf(read).length + 1
 
 /** The notes for the journal that a new read would produce. */
 function noteAgain(trace: Trace, kept: Trace): void {
+  trace.keptFrom = kept
   trace.input = kept.input
   trace.target = kept.target
   trace.judged = kept.judged

@@ -20,6 +20,8 @@ export class Trace {
   reads: Watcher | undefined
   rewrites: Rewrite[] | undefined
   faults: string[] | undefined
+  /** Of the call whose kept answer this one got. */
+  keptFrom: Trace | undefined
 
   constructor(began: number) {
     this.began = began
