@@ -24,6 +24,8 @@ export interface Fault<Site> {
 
 export interface PossibleFault {
   readonly isNamed: boolean
+  /** Counts no match, unlike `of`. */
+  mayStrike(names: readonly string[]): boolean
   of(names: readonly string[]): RequestFault | undefined
 }
 

@@ -112,6 +112,16 @@ test('a fault rule for a read that is kept strikes', async () => {
   assert.equal((await app.call('GET', path)).status, 200)
 })
 
+test('a fault rule for another entity lets a read be kept, and one for its entity strikes', async () => {
+  const { extId, key, value } = await firstOf(categories)
+  const path = `${categories}/${extId}`
+  await aFault(app, { operation: 'platform.getCategoryById', namePattern: 'Another/One' }, unavailable)
+  assert.ok((await hitsOf(() => poll(path))) > 0)
+  await aFault(app, { operation: 'platform.getCategoryById', namePattern: `${key}/${value}` }, unavailable)
+  assert.equal((await app.call('GET', path)).status, 503)
+  await noFaults(app)
+})
+
 test('the journal records a kept read like one of its handler', async () => {
   await configure(app, { isRecording: true })
   const { url } = await app.listen()

@@ -79,6 +79,7 @@ export class WorldFaults implements Faults {
   #possibleFault(applicable: ApplicableRules, subject: Subject): PossibleFault {
     return {
       isNamed: applicable.rules.dependsOnNames,
+      mayStrike: (names) => applicable.needsContext || applicable.rules.matching(names).length > 0,
       of: (names) => {
         const rules = this.#strikingRules(applicable.rules.matching(names), subject)
         return rules.length === 0 && !applicable.needsContext

@@ -62,7 +62,10 @@ function keptAnswer<D>(
   caller: Caller,
 ): Outcome | Promise<Outcome> | undefined {
   const kept = keptReads.find(request, caller)
-  if (kept === undefined || faults?.ofRequest(kept.operation, caller, undefined) !== undefined) return undefined
+  if (kept === undefined) return undefined
+  const possible = faults?.ofRequest(kept.operation, caller, undefined)
+  const names = possible?.isNamed === true ? kept.names : []
+  if (possible !== undefined && (names === undefined || possible.mayStrike(names))) return undefined
   let headers: RateHeaders
   try {
     headers = limiter.count(kept.operation, caller.extId)
@@ -140,15 +143,19 @@ async function run<D>(
   const ids = idsOf(request)
   const call: Call = { request, operation, caller, scope, version, warnings, input, ids, parts: { followStore: 0 } }
   const targets = possible?.isNamed === true ? await targetsSeen(machinery, call) : undefined
-  const fault = possible?.of(namesForFaultRules(call, targets))
+  const names = possible === undefined ? [] : namesForFaultRules(call, targets)
+  const fault = possible?.of(names)
   progress.fault = fault
   const outcome = await (fault === undefined
     ? answer(machinery, call, targets)
     : withFault(machinery, call, targets, fault, () => {
         progress.isCommitted = true
       }))
-  if (possible === undefined && keptReads.mayHold(request) && followsStore(machinery, call))
-    keptReads.keep(request, begun, { operation, caller, outcome, trace, rendered: {} })
+  if (fault === undefined && keptReads.mayHold(request) && followsStore(machinery, call))
+    keptReads.keep(request, begun, {
+      ...{ operation, caller, outcome, trace, rendered: {} },
+      ...(possible?.isNamed === true ? { names } : {}),
+    })
   return completed(outcome, operation, caller, progress.headers, fault?.cut)
 }
 

@@ -17,6 +17,8 @@ export interface KeptRead {
   readonly outcome: Outcome
   readonly trace: Trace | undefined
   readonly rendered: RenderedAnswer
+  /** For fault rules, if any asked for names when the answer was read. */
+  readonly names?: readonly string[]
 }
 
 /** Counts for all worlds and sites of the process. */
