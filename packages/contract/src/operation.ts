@@ -76,6 +76,8 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly gate?: Gate
   /** Whether entities leave the manager together with their cluster. */
   readonly ofCluster?: OfCluster | StaysWithManager
+  /** Whether a new world has the row. A restore, which overwrites all rows, is refused while there are others. Source: behaviour platform.md 9. */
+  readonly isInNewWorld?: (row: any) => boolean
 }
 
 export interface Parent {

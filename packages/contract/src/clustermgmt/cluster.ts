@@ -169,6 +169,8 @@ export const Cluster = resource('clustermgmt.v4.config.Cluster', {
   },
   sparsePut: true,
   ofCluster: { by: 'extId', keptByManager: ['categories', 'clusterProfileExtId', 'compliance'] },
+  // The cluster of the manager itself runs no VMs.
+  isInNewWorld: ({ config }) => !config?.clusterFunction?.includes('AOS'),
 })
 export type Cluster = EntityOf<typeof Cluster>
 

@@ -51,6 +51,7 @@ export const AuthorizationPolicy = resource('iam.v4.authz.AuthorizationPolicy', 
   },
   unique: [{ fields: ['displayName'], ignoreCase: true, error: 'AUTHORIZATION_POLICY_ALREADY_EXISTS' }],
   notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
+  isInNewWorld: ({ isSystemDefined }) => isSystemDefined === true,
 })
 export type AuthorizationPolicy = EntityOf<typeof AuthorizationPolicy>
 

@@ -28,6 +28,7 @@ export const Role = resource('iam.v4.authz.Role', {
   iam: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'displayName' },
   unique: [{ fields: ['displayName'], ignoreCase: true, error: 'ROLE_ALREADY_EXISTS' }],
   notFound: 'AUTHORIZATION_ENTITY_NOT_FOUND',
+  isInNewWorld: ({ isSystemDefined }) => isSystemDefined === true,
 })
 export type Role = EntityOf<typeof Role>
 

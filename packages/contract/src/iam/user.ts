@@ -76,6 +76,7 @@ export const User = resource('iam.v4.authn.User', {
   iam: { owner_uuid: 'createdBy', displayName: 'displayName', name: 'username' },
   unique: [{ fields: ['idpId', 'username'], ignoreCase: true, error: 'USER_ALREADY_EXISTS' }],
   notFound: 'USER_NOT_FOUND',
+  isInNewWorld: ({ creationType }) => creationType === 'PREDEFINED',
 })
 export type User = EntityOf<typeof User>
 

@@ -13,6 +13,7 @@ export const WelcomeBanner = resource('iam.v4.authn.WelcomeBanner', {
   bare: true,
   singleton: true,
   iam: {},
+  isInNewWorld: () => true,
 })
 
 export const welcomeBannerOperations = {

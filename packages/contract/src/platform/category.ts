@@ -51,6 +51,7 @@ export const Category = resource('platform.v4.config.Category', {
   iam: { owner_uuid: 'ownerUuid' },
   unique: [{ fields: ['key', 'value'], error: 'CATEGORY_ALREADY_EXISTS' }],
   counted: true,
+  isInNewWorld: ({ type }) => type !== 'USER',
 })
 export type Category = EntityOf<typeof Category>
 

@@ -87,6 +87,7 @@ export const DomainManager = resource('platform.v4.config.DomainManager', {
   },
   indexed: ['isOwn'],
   ofCluster: { stays: 'a manager keeps its hosting cluster registered' },
+  isInNewWorld: ({ isOwn }) => isOwn === true,
 })
 export type DomainManager = EntityOf<typeof DomainManager>
 

@@ -41,6 +41,7 @@ export const Product = resource('platform.v4.management.Product', {
   iam: { name: 'name' },
   unique: [{ fields: ['domainManagerExtId', 'name'] }],
   ofCluster: { stays: 'a product only notes for which cluster it was enabled' },
+  isInNewWorld: () => true,
 })
 export type Product = EntityOf<typeof Product>
 

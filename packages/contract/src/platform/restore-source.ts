@@ -11,6 +11,7 @@ export const RestoreSource = resource('platform.v4.management.RestoreSource', {
   internal: { lastUsedTime: s.timestamp() },
   indexed: ['lastUsedTime'],
   iam: {},
+  isInNewWorld: () => true,
 })
 export type RestoreSource = EntityOf<typeof RestoreSource>
 

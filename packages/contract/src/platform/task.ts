@@ -80,6 +80,7 @@ export const Task = resource('platform.v4.config.Task', {
   newestFirst: true,
   bare: true,
   ofCluster: { stays: 'a task records what happened' },
+  isInNewWorld: () => true,
 })
 export type Task = EntityOf<typeof Task>
 

@@ -1,17 +1,19 @@
 /** Wraps drivers so that fault rules apply to their calls. Calls between drivers are exempt. */
 import type { Faults } from '../core/faults.ts'
-import { driverCalls } from './calls.ts'
 import type { Drivers } from './drivers.ts'
 
 type Call = (...given: unknown[]) => Promise<unknown>
 
-export function amidFaults(drivers: Drivers, faults: Faults): Drivers {
-  const wrapped = Object.entries(driverCalls).map(([name, calls]) => {
-    const driver = drivers[name as keyof Drivers]
+/** @param callsOf names of calls by driver */
+export function amidFaults(
+  drivers: Drivers,
+  callsOf: Readonly<Record<string, readonly string[]>>,
+  faults: Faults,
+): Drivers {
+  const wrapped = Object.entries(drivers).map(([name, driver]) => {
     const wrappedCalls = new Map<string, Call>()
-    for (const method of calls) {
-      // `unknown`: `driverCalls` lists the methods that each driver has.
-      const call = (driver as unknown as Record<string, Call>)[method] as Call
+    for (const method of callsOf[name] ?? []) {
+      const call: Call = driver[method]
       wrappedCalls.set(method, (...given) => {
         const work = (): Promise<unknown> => call.apply(driver, given)
         const fault = faults.ofCall(name, method)

@@ -16,6 +16,7 @@ import { createPeerManagers } from '../drivers/remote/peer-managers.ts'
 import { chooseRemotes } from '../drivers/remote-choice.ts'
 import { createS3ContentStore } from '../drivers/s3/content-store.ts'
 import { createS3ObjectStore } from '../drivers/s3/object-store.ts'
+import { driverCalls } from '../drivers/simulated/calls.ts'
 import { createSimulatedDrivers } from '../drivers/simulated/index.ts'
 import type { SimulatedWorld } from '../drivers/simulated/world.ts'
 import { createTrapSender } from '../drivers/snmp/trap-sender.ts'
@@ -37,7 +38,7 @@ export interface DriverSettings {
 
 export function openDrivers(settings: DriverSettings): Drivers {
   const drivers = chooseDrivers(settings)
-  return settings.faults === undefined ? drivers : amidFaults(drivers, settings.faults)
+  return settings.faults === undefined ? drivers : amidFaults(drivers, driverCalls, settings.faults)
 }
 
 function chooseDrivers({

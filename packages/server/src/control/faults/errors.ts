@@ -1,12 +1,11 @@
 import { type ErrorDefinition, type ErrorKey, errorCatalogue } from '@hyperplane/contract/error-catalogue'
 import { ApiError } from '../../core/api-error.ts'
 import { DriverError } from '../../core/tasks/define-task.ts'
-import type { driverFaults } from '../../drivers/calls.ts'
 import { DirectoryError, type DirectoryFault } from '../../drivers/directory.ts'
 import { ObjectStoreError, type ObjectStoreFault } from '../../drivers/object-store.ts'
 import { RemoteFault, type RemoteFaultReason } from '../../drivers/remote-managers.ts'
 import { WebError, type WebFault } from '../../drivers/web.ts'
-import { matchingErrorKeys } from './names.ts'
+import { type driverFaults, matchingErrorKeys } from './names.ts'
 import type { Effect, Place } from './rule.ts'
 import type { MessageArguments, Strike } from './strike.ts'
 

@@ -1,7 +1,19 @@
 import { contract, type ErrorDefinition, type Operation } from '@hyperplane/contract'
 import { sharedErrors } from '@hyperplane/contract/errors'
 import { collectDomains } from '../../domains/collected.ts'
-import { driverCalls, driverFaults } from '../../drivers/calls.ts'
+import { directoryFaults } from '../../drivers/directory.ts'
+import { objectStoreFaults } from '../../drivers/object-store.ts'
+import { remoteFaultReasons } from '../../drivers/remote-managers.ts'
+import { driverCalls } from '../../drivers/simulated/calls.ts'
+import { webFaults } from '../../drivers/web.ts'
+
+/** Drivers with their own fault names; their callers handle only these. */
+export const driverFaults = {
+  directory: directoryFaults,
+  objectStore: objectStoreFaults,
+  remoteManagers: remoteFaultReasons,
+  web: webFaults,
+}
 
 export interface Names {
   readonly operations: ReadonlyMap<string, Operation>

@@ -29,8 +29,8 @@ export function createBalancers(
       requireRouter(balancer.vpcExtId)
       await balancers.put(balancer.extId, { ...balancers.get(balancer.extId), ...balancer })
     },
-    retargetBalancer: (sessionExtId, targets) => change(sessionExtId, { targets }),
-    checkTargets: (sessionExtId, check) => change(sessionExtId, { check }),
+    retargetBalancer: async (sessionExtId, targets) => change(sessionExtId, { targets }),
+    checkTargets: async (sessionExtId, check) => change(sessionExtId, { check }),
     async removeBalancer(sessionExtId) {
       if (balancers.get(sessionExtId) === undefined) return
       requireUp()

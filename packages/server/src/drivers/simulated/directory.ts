@@ -130,7 +130,7 @@ export function createSimulatedDirectory(
   const groups = world.collection<SimulatedGroup>('directory.groups')
 
   return {
-    bind: (server, account) => servers.signIn(server, account),
+    bind: async (server, account) => servers.signIn(server, account),
 
     async findUser(server, name) {
       await servers.signIn(server, server.account)

@@ -25,7 +25,7 @@ export function createExporting(world: SimulatedWorld): FlowExporting {
       )
       await exporters.put(exporter.extId, exporter)
     },
-    removeExporter: (exporterExtId) => exporters.remove(exporterExtId),
+    removeExporter: async (exporterExtId) => exporters.remove(exporterExtId),
     exporter: async (exporterExtId) => exporters.get(exporterExtId),
   }
 }

@@ -35,7 +35,7 @@ export function createGateways(world: SimulatedWorld, isInstant: boolean): Gatew
   const { gateways, agents } = gatewayFacts(world)
   const { clock } = world
   return {
-    configureGateway: (program) => gateways.put(program.extId, factOf(program)),
+    configureGateway: async (program) => gateways.put(program.extId, factOf(program)),
     async removeGateway(gatewayExtId) {
       await gateways.remove(gatewayExtId)
       await agents.remove(gatewayExtId)

@@ -38,7 +38,7 @@ export function createManagementExtensions(
     await facts.put(clusterExtId, { ...fact, hasExtension })
   }
   return {
-    registerExtension: (clusterExtId, login) => put(clusterExtId, login, true),
-    unregisterExtension: (clusterExtId, login) => put(clusterExtId, login, false),
+    registerExtension: async (clusterExtId, login) => put(clusterExtId, login, true),
+    unregisterExtension: async (clusterExtId, login) => put(clusterExtId, login, false),
   }
 }

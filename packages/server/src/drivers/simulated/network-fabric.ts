@@ -61,8 +61,8 @@ export function createNetworkFabric(
       await subnets.remove(subnetExtId)
       await forgetPortsOf(world, subnetExtId)
     },
-    serveDhcp: (service) => dhcp.put(service.subnetExtId, service),
-    stopDhcp: (subnetExtId) => dhcp.remove(subnetExtId),
+    serveDhcp: async (service) => dhcp.put(service.subnetExtId, service),
+    stopDhcp: async (subnetExtId) => dhcp.remove(subnetExtId),
     // Simulated guests get the address of their lease directly.
     announceAddresses: async () => undefined,
     outsideAddress: async (vlan, macAddress) => outsideAddressOf(vlan, macAddress),

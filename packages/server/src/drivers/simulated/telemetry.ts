@@ -70,8 +70,8 @@ export function createTelemetry(
   return {
     read,
     readBlockDisk: createBlockReadings(world, slowdownAt),
-    readBalancer: (sessionExtId, measured, times) => readBalancer(flows, read, { sessionExtId, measured, times }),
-    readStretch: (stretchExtId, members, times) => readStretch(flows, read, stretchExtId, members, times),
+    readBalancer: async (sessionExtId, measured, times) => readBalancer(flows, read, { sessionExtId, measured, times }),
+    readStretch: async (stretchExtId, members, times) => readStretch(flows, read, stretchExtId, members, times),
     readDrives: async (hostExtId, times) => readDrives(world, hostExtId, times),
     async readHost(hostExtId, times) {
       const key = keyOf(`${world.seed}/telemetry/host/${hostExtId}`)

@@ -27,12 +27,12 @@ export function createMirroring(world: SimulatedWorld, flows: Flows): TrafficMir
       requireAgents(world, [mirror.hostExtId], 'later')
       await mirrors.put(mirror.extId, mirror)
     },
-    removeMirror: (mirrorExtId) => mirrors.remove(mirrorExtId),
+    removeMirror: async (mirrorExtId) => mirrors.remove(mirrorExtId),
     async mirror(mirrorExtId) {
       const mirror = mirrors.get(mirrorExtId)
       return mirror && viewsOf(world, [mirror])(mirror)
     },
-    mirrored: (mirrorExtId, since, times) => mirroredBy(flows, mirrorExtId, since, times),
+    mirrored: async (mirrorExtId, since, times) => mirroredBy(flows, mirrorExtId, since, times),
   }
 }
 

@@ -49,7 +49,7 @@ function createControllers(world: SimulatedWorld) {
     VirtualRouting,
     'deployController' | 'installAgent' | 'removeAgents' | 'removeController' | 'controllerState'
   > = {
-    deployController: (program) =>
+    deployController: async (program) =>
       controllers.put(program.extId, { hostExtIds: controllers.get(program.extId)?.hostExtIds ?? [], ...program }),
     async installAgent(controllerExtId, hostExtId) {
       const controller = controllerAt(controllerExtId)

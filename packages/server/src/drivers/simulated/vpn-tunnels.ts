@@ -63,8 +63,8 @@ export function createVpnTunnels(world: SimulatedWorld): VpnTunnels {
       const session = speakers && { bgp: { ...speakers, since: isSame ? since : clock.now() } }
       await tunnels.put(connectionExtId, { ...tunnel, routing: { ...routing, ...session } })
     },
-    stopTunnelRouting: (connectionExtId) => without(connectionExtId, ['routing']),
-    endTunnelSecurity: (connectionExtId) => without(connectionExtId, ['security', 'negotiation']),
+    stopTunnelRouting: async (connectionExtId) => without(connectionExtId, ['routing']),
+    endTunnelSecurity: async (connectionExtId) => without(connectionExtId, ['security', 'negotiation']),
     async removeTunnel(connectionExtId) {
       await tunnels.remove(connectionExtId)
       await tunnelFaults.remove(connectionExtId)

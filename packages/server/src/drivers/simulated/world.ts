@@ -70,14 +70,22 @@ function createLog(): WorldLog {
   }
 }
 
-export async function openSimulatedWorld(store: FactStore, clock: Clock, seed: string): Promise<SimulatedWorld> {
+export const openSimulatedWorld = async (store: FactStore, clock: Clock, seed: string): Promise<SimulatedWorld> =>
+  simulatedWorld(await store.load(), store, clock, seed)
+
+export function simulatedWorld(
+  facts: readonly EntityOf<typeof Fact>[],
+  store: FactWriter,
+  clock: Clock,
+  seed: string,
+): SimulatedWorld {
   const collections = new Map<string, Map<string, unknown>>()
   const valuesOf = (name: string): Map<string, unknown> => {
     let values = collections.get(name)
     if (values === undefined) collections.set(name, (values = new Map()))
     return values
   }
-  for (const fact of await store.load()) valuesOf(fact.collection).set(fact.id, fact.value)
+  for (const fact of facts) valuesOf(fact.collection).set(fact.id, fact.value)
   const watchers = new Map<string, Set<(ids: readonly string[]) => void>>()
   const log = createLog()
   let lost = 0

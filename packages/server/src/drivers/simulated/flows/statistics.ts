@@ -9,8 +9,8 @@ import { throughputOf } from './tunnels.ts'
 
 export const createFlowStatistics = (flows: Flows): FlowStatistics => ({
   attachedSince: async (vpcExtId, subnetExtId) => attachedSince(flows, `${vpcExtId}/${subnetExtId}`),
-  northSouth: (vpcExtId, subnetExtId, times) => northSouthOf(flows, { vpcExtId, subnetExtId }, times),
-  throughput: (connectionExtId, times) => throughputOf(flows, connectionExtId, times),
+  northSouth: async (vpcExtId, subnetExtId, times) => northSouthOf(flows, { vpcExtId, subnetExtId }, times),
+  throughput: async (connectionExtId, times) => throughputOf(flows, connectionExtId, times),
 })
 
 async function northSouthOf(

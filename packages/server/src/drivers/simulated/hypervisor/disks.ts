@@ -73,7 +73,7 @@ export function createDisks(world: SimulatedWorld, hosts: SimulatedHosts, isInst
     },
     ...createDiskChanges(world, { chains, hosts, present, isInstant }),
     fullContainers: () => [...full.all().keys()],
-    retryWrites: (containerExtId) => full.remove(containerExtId),
+    retryWrites: async (containerExtId) => full.remove(containerExtId),
   }
 }
 
