@@ -73,19 +73,24 @@ function createLog(): WorldLog {
 export const openSimulatedWorld = async (store: FactStore, clock: Clock, seed: string): Promise<SimulatedWorld> =>
   simulatedWorld(await store.load(), store, clock, seed)
 
-export function simulatedWorld(
-  facts: readonly EntityOf<typeof Fact>[],
-  store: FactWriter,
-  clock: Clock,
-  seed: string,
-): SimulatedWorld {
+function valuesByCollection(facts: readonly EntityOf<typeof Fact>[]): (name: string) => Map<string, unknown> {
   const collections = new Map<string, Map<string, unknown>>()
   const valuesOf = (name: string): Map<string, unknown> => {
     let values = collections.get(name)
     if (values === undefined) collections.set(name, (values = new Map()))
     return values
   }
-  for (const fact of facts) valuesOf(fact.collection).set(fact.id, fact.value)
+  for (const { collection, id, value } of facts) valuesOf(collection).set(id, value)
+  return valuesOf
+}
+
+export function simulatedWorld(
+  facts: readonly EntityOf<typeof Fact>[],
+  store: FactWriter,
+  clock: Clock,
+  seed: string,
+): SimulatedWorld {
+  const valuesOf = valuesByCollection(facts)
   const watchers = new Map<string, Set<(ids: readonly string[]) => void>>()
   const log = createLog()
   let lost = 0
