@@ -78,6 +78,8 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly ofCluster?: OfCluster | StaysWithManager
   /** Whether a new world has the row. A restore, which overwrites all rows, is refused while there are others. Source: behaviour platform.md 9. */
   readonly isInNewWorld?: (row: any) => boolean
+  /** The export of a world omits the rows, and says what replaces them. */
+  readonly leftOut?: LeftOutRows | 'unmentioned'
 }
 
 export interface Parent {
@@ -97,6 +99,11 @@ export interface OfCluster {
   readonly partOf?: string
   /** Not taken along by a cluster: only this manager knows these fields. */
   readonly keptByManager?: readonly string[]
+}
+
+export interface LeftOutRows {
+  readonly what: string
+  readonly instead: string
 }
 
 export interface StaysWithManager {

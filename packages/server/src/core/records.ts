@@ -1,8 +1,11 @@
 import { anything, integer, optional, resource, text, timestamp, uuid } from '@hyperplane/contract'
 
+const accountsOfThatInstance = 'belongs to that instance; this one begins its own'
+
 export const RememberedAnswer = resource('internal.v1.core.RememberedAnswer', {
   fields: { fingerprint: text(), status: integer(), answer: text(), expires: timestamp() },
   indexed: ['expires'],
+  leftOut: { what: 'answers to requests that may be repeated', instead: accountsOfThatInstance },
 })
 
 /** Append-only; each row holds the hash of the one before. Source: conventions 21. */
@@ -26,6 +29,7 @@ export const AuditRecord = resource('internal.v1.core.AuditRecord', {
     hash: text(),
   },
   indexed: ['time'],
+  leftOut: { what: 'the audit trail', instead: accountsOfThatInstance },
 })
 
 export const coreRecords = [RememberedAnswer, AuditRecord]

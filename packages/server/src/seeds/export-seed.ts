@@ -15,7 +15,6 @@ import {
   factHoldsLeftOut,
   holdsLeftOut,
   isLeftOutCollection,
-  isLeftOutKind,
   LeftOut,
   leaveOutOfEntity,
   leaveOutOfFact,
@@ -92,13 +91,13 @@ function* textOf(snapshot: SqliteSnapshot, { tables, version, time }: ExportedWo
 }
 
 function* entitiesOf(snapshot: SqliteSnapshot, table: Table, leftOut: LeftOut): Generator<string> {
-  const { kind } = table.resource
+  const { kind, leftOut: omitted } = table.resource
   const isPlain = !holdsLeftOut(table)
   let count = 0
   for (const { document, published } of snapshot.rows(table.name)) {
     if (published === 0) throw new Error(`${kind} is half made, and no task is under way`)
     count++
-    if (isLeftOutKind(kind)) continue
+    if (omitted !== undefined) continue
     if (count === 1) yield groupLine(kind)
     if (isPlain) yield entityLine(document)
     else {
@@ -107,7 +106,7 @@ function* entitiesOf(snapshot: SqliteSnapshot, table: Table, leftOut: LeftOut): 
       yield entityLine(JSON.stringify(entity))
     }
   }
-  if (isLeftOutKind(kind)) leftOut.noteKind(kind, count)
+  if (omitted !== undefined && omitted !== 'unmentioned') leftOut.note(omitted, count)
 }
 
 function* factsOf(snapshot: SqliteSnapshot, table: Table, leftOut: LeftOut): Generator<string> {

@@ -6,13 +6,13 @@ import { collectDomains } from '../domains/collected.ts'
 import { storeTables } from '../domains/tables.ts'
 import { mutations } from './acting.ts'
 import { SeedFile } from './format.ts'
-import { isLeftOutKind } from './left-out.ts'
+import { exportedKinds } from './left-out.ts'
 
 type Json = { readonly [name: string]: unknown }
 
 export function seedJsonSchema(): Json {
   const { properties, ...rest } = jsonSchemaOf(SeedFile) as { properties: Record<string, Json> }
-  const kinds = [...storeTables().keys()].filter((kind) => !isLeftOutKind(kind)).sort()
+  const kinds = exportedKinds(storeTables()).sort()
   const rows = {
     type: 'array',
     items: { type: 'object', required: ['extId'], properties: { extId: { type: 'string' } } },

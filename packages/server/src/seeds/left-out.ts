@@ -1,48 +1,24 @@
 /** Removes secrets, credentials and state of the single instance from an export, with `null` in place of a secret. */
-import { AuditRecord, RememberedAnswer } from '../core/records.ts'
-import { AlertNotice, ClosedAlert, OpenAlert } from '../domains/clustermgmt/alerts/alert.ts'
-import { ServiceKey, SignInLock } from '../domains/iam/records.ts'
-import { RegistrationAttempt } from '../domains/platform/registration-attempt.ts'
-import { ConsoleToken } from '../domains/vmm/vm/console-token.ts'
-import { Fact } from '../drivers/simulated/world.ts'
+import type { LeftOutRows } from '@hyperplane/contract'
 import type { Table } from '../store/tables.ts'
 import { type Doc, entityRules, factRules, missingText, type Path, type Rule, type StandIns } from './stand-ins.ts'
 
-const accountsOfThatInstance = 'belongs to that instance; this one begins its own'
-const leftOutKinds: ReadonlyMap<string, { readonly what: string; readonly instead: string } | undefined> = new Map([
-  [AuditRecord.kind, { what: 'the audit trail', instead: accountsOfThatInstance }],
-  [RememberedAnswer.kind, { what: 'answers to requests that may be repeated', instead: accountsOfThatInstance }],
-  [ConsoleToken.kind, { what: 'console tokens', instead: 'generate others' }],
-  [ServiceKey.kind, { what: 'the key pair that identity providers know', instead: 'is made when it is first read' }],
-  [SignInLock.kind, { what: 'locks after failed sign-ins', instead: 'nobody is locked out' }],
-  // The new world finds out which conditions last, and tells its own receivers.
-  [AlertNotice.kind, undefined],
-  [ClosedAlert.kind, undefined],
-  [OpenAlert.kind, undefined],
-  // Exists only while a task runs, and then there is no export.
-  [RegistrationAttempt.kind, undefined],
-  [Fact.kind, undefined],
-])
-const leftOutCollections: ReadonlyMap<string, { readonly what: string; readonly instead: string }> = new Map([
+const leftOutCollections: ReadonlyMap<string, LeftOutRows> = new Map([
   ['web.authorities', { what: 'simulated certificate authorities, for their keys', instead: 'place them again' }],
 ])
 
-export const isLeftOutKind = (kind: string): boolean => leftOutKinds.has(kind)
+export const exportedKinds = (tables: ReadonlyMap<string, Table>): string[] =>
+  [...tables.values()].flatMap(({ resource }) => (resource.leftOut === undefined ? resource.kind : []))
 export const isLeftOutCollection = (collection: string): boolean => leftOutCollections.has(collection)
 
 export class LeftOut {
   readonly #entries = new Map<string, { what: string; count: number; instead: string }>()
 
-  note({ what, instead }: { readonly what: string; readonly instead: string }, count = 1): void {
+  note({ what, instead }: LeftOutRows, count = 1): void {
     if (count === 0) return
     const entry = this.#entries.get(what)
     if (entry === undefined) this.#entries.set(what, { what, count, instead })
     else entry.count += count
-  }
-
-  noteKind(kind: string, count: number): void {
-    const rule = leftOutKinds.get(kind)
-    if (rule !== undefined) this.note(rule, count)
   }
 
   noteCollection(collection: string): void {
@@ -50,7 +26,7 @@ export class LeftOut {
     if (rule !== undefined) this.note(rule)
   }
 
-  all(): readonly { readonly what: string; readonly count: number; readonly instead: string }[] {
+  all(): readonly (LeftOutRows & { readonly count: number })[] {
     return [...this.#entries.values()].sort((a, b) => (a.what < b.what ? -1 : 1))
   }
 }
@@ -68,7 +44,7 @@ function rulesOf({ resource, secrets }: Table): readonly Rule[] {
 /** Other documents are exported as stored text. */
 export const holdsLeftOut = (table: Table): boolean => rulesOf(table).length > 0
 export const factHoldsLeftOut = (collection: string): boolean =>
-  factRules[collection] !== undefined || collection === 'hardware.clusters' || collection === 'remotes.inventories'
+  factRules[collection] !== undefined || scattered[collection] !== undefined
 
 export function leaveOutOfEntity(table: Table, document: Doc, leftOut: LeftOut): void {
   for (const rule of rulesOf(table)) empty(document, rule, leftOut)
@@ -76,15 +52,8 @@ export function leaveOutOfEntity(table: Table, document: Doc, leftOut: LeftOut):
 
 export function leaveOutOfFact(collection: string, value: Doc, leftOut: LeftOut): void {
   for (const rule of factRules[collection] ?? []) empty(value, rule, leftOut)
-  // Settings contain digests of secrets and inventories contain sealed secrets, at many paths.
-  const sealed = { what: 'secrets in settings and inventories of clusters', instead: missingText }
-  if (collection === 'hardware.clusters') dropWhere(value, isDigest, () => leftOut.note(sealed))
-  if (collection === 'remotes.inventories')
-    dropWhere(
-      value,
-      (item) => isSealed(item) || isHash(item),
-      () => leftOut.note(sealed),
-    )
+  const isSecret = scattered[collection]
+  if (isSecret !== undefined) dropWhere(value, isSecret, () => leftOut.note(inSettings))
 }
 
 function empty(document: Doc, rule: Rule, leftOut: LeftOut): void {
@@ -138,6 +107,13 @@ const isHash = (value: unknown): boolean =>
 const isSealed = (value: unknown): boolean => typeof value === 'object' && value !== null && '$sealed' in value
 const isDigest = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).join() === 'digest'
+
+/** Collections with secrets at many paths. */
+const scattered: Readonly<Record<string, (value: unknown) => boolean>> = {
+  'hardware.clusters': isDigest,
+  'remotes.inventories': (value) => isSealed(value) || isHash(value),
+}
+const inSettings = { what: 'secrets in settings and inventories of clusters', instead: missingText }
 
 function dropWhere(value: unknown, isWanted: (value: unknown) => boolean, dropped: () => void): void {
   if (typeof value !== 'object' || value === null) return

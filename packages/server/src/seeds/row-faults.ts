@@ -5,7 +5,7 @@ import { reasonOf } from '../core/start-refusal.ts'
 import { storeTables } from '../domains/tables.ts'
 import { type RowHead, type RowLine, rowsInText, type Section } from './exact-rows.ts'
 import { offsetIn } from './json-places.ts'
-import { isLeftOutKind } from './left-out.ts'
+import { exportedKinds } from './left-out.ts'
 import { type RowFault, rowFaults } from './row-shape.ts'
 import type { SeedReading } from './seed-reading.ts'
 import type { SeedFault } from './seed-refusal.ts'
@@ -15,7 +15,7 @@ type Rows = Pick<SeedReading, 'spans' | 'handwritten' | 'places'>
 
 export function* faultsOfRows(text: string, rows: Rows): Generator<SeedFault> {
   const tables = storeTables()
-  const kinds = [...tables.keys()].filter((kind) => !isLeftOutKind(kind))
+  const kinds = exportedKinds(tables)
   const known = new Set(kinds)
   for (const { group, value, placeOf } of rowsOf(text, rows, 'entities')) {
     const table = known.has(group) ? tables.get(group) : undefined

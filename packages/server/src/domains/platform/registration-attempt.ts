@@ -10,4 +10,6 @@ export const RegistrationAttempt = resource('internal.v1.platform.RegistrationAt
     accountKey: secret(text()),
   },
   unique: [{ fields: ['address'] }],
+  // Exists only while a task runs, which prevents an export.
+  leftOut: 'unmentioned',
 })

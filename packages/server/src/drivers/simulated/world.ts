@@ -10,6 +10,8 @@ import type { LogLine } from '../syslog.ts'
 export const Fact = resource('internal.v1.world.Fact', {
   fields: { collection: text(), id: text(), value: anything() },
   indexed: ['collection'],
+  // Exported in a section of their own.
+  leftOut: 'unmentioned',
 })
 
 export interface FactStore {

@@ -1,13 +1,17 @@
 /** Layer-2 stretches over VXLAN. Source: behaviour networking.md 1.2, 1.9, 1.12, 3.5, 5 (37). */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import type { RoleName } from '@hyperplane/contract/roles'
 import { catalogueId, seedId } from '../../../src/core/ids/named-id.ts'
 import { stretchFacts } from '../../../src/drivers/simulated/stretches.ts'
 import { remoteId } from '../../../src/seeds/demo/remote-networks.ts'
 import { happen } from '../../support/events.ts'
+import { aFault, readFault } from '../../support/faults.ts'
 import { aUser } from '../../support/identities.ts'
 import { checkInvariants } from '../../support/invariants.ts'
+import { unregister } from '../../support/registering.ts'
 import { type CallResult, startApp, type TestApp } from '../../support/start-app.ts'
 import { Steps } from '../../support/steps.ts'
 import {
@@ -379,4 +383,18 @@ test('a stretch through a VPN connection uses its interfaces, prevents its delet
   assert.deepEqual(refusal(noConnection), [404, 'ENTITY_NOT_FOUND'])
   const ofGateways = vpnBody('test', { localSiteParams: localSide() })
   assert.deepEqual(refusal(await app.call('POST', stretches, { body: ofGateways })), [404, 'ENTITY_NOT_FOUND'])
+})
+
+test('no stretch is created to a manager that an unregistration removed after its networks were read', async () => {
+  release = steps.hold('platform.unregister-remote trust revoked')
+  const networks = { driverCall: { driver: 'remoteManagers', method: 'networkEntities' } }
+  const late = await aFault(app, networks, { delay: { fixed: 'PT1S' }, moment: 'AFTER' })
+  const creation = create()
+  while ((await readFault(app, late)).timesFired === 0) await setImmediate()
+  const leaving = await unregister(app, { extId: drSite })
+  while ((await app.store.get(DomainManager, drSite)) !== undefined) await setImmediate()
+  await app.clock.advance(1000)
+  assert.deepEqual(pathsOf(await creation), [404, 'remoteSiteParams/pcClusterReference'])
+  release()
+  assert.equal((await app.task(leaving)).status, 'SUCCEEDED')
 })

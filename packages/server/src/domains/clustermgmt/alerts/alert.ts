@@ -42,6 +42,8 @@ export const OpenAlert = resource('internal.v1.clustermgmt.OpenAlert', {
   indexed: ['clusterExtId'],
   unique: [{ fields: ['type', 'entityExtId'] }],
   ofCluster: { by: 'clusterExtId' },
+  // The new world finds out which conditions last, and notifies its own receivers.
+  leftOut: 'unmentioned',
 })
 
 /** As old as statistics, whose scores of health they change. */
@@ -49,6 +51,7 @@ export const ClosedAlert = resource('internal.v1.clustermgmt.ClosedAlert', {
   fields: { ...fields, closedAt: timestamp() },
   indexed: ['clusterExtId'],
   ofCluster: { by: 'clusterExtId' },
+  leftOut: 'unmentioned',
 })
 
 export const AlertNotice = resource('internal.v1.clustermgmt.AlertNotice', {
@@ -61,6 +64,7 @@ export const AlertNotice = resource('internal.v1.clustermgmt.AlertNotice', {
   },
   indexed: ['receiver'],
   ofCluster: { stays: 'a notice is delivered within seconds' },
+  leftOut: 'unmentioned',
 })
 
 export type Alert = EntityOf<typeof OpenAlert>

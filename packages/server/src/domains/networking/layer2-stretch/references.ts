@@ -145,9 +145,10 @@ async function managerFaults(ctx: WriteContext, body: StretchBody): Promise<read
     ...(isLocalFaulty
       ? [invalidField('localSiteParams/pcClusterReference', `expected this manager, ${own?.extId}, or none`)]
       : []),
+    // An unregistration removes the manager first, in the transaction that looks for stretches, and the registration later.
     ...(remote.pcClusterReference === own?.extId
       ? [invalidField(path, 'expected another manager than this one')]
-      : (await registrationOf(ctx.store, remote.pcClusterReference ?? '')) === undefined
+      : (await ctx.store.get(DomainManager, remote.pcClusterReference ?? '')) === undefined
         ? [missing(ctx, body, path, 'domain manager')]
         : []),
   ]

@@ -37,6 +37,7 @@ export const ConsoleToken = resource('internal.v1.vmm.ConsoleToken', {
   },
   indexed: ['vmExtId'],
   ofCluster: { by: 'vmExtId', partOf: 'Vm' },
+  leftOut: { what: 'console tokens', instead: 'generate others' },
 })
 
 /** The VM does not change: its entity tag stays, and the task does not wait for other tasks of the VM. */
