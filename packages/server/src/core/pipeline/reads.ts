@@ -7,6 +7,7 @@ export const readsOf = (reader: Reader): Reader => ({
   row: (kind, extId) => reader.row(kind, extId),
   getMany: (kind, extIds) => reader.getMany(kind, extIds),
   find: (kind, query) => reader.find(kind, query),
+  findInParts: (kind, query) => reader.findInParts(kind, query),
   page: (kind, query) => reader.page(kind, query),
   count: (kind, query) => reader.count(kind, query),
   findOne: (kind, where) => reader.findOne(kind, where),

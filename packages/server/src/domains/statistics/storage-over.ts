@@ -33,7 +33,9 @@ export async function storageOver(
   const sampleBefore = (day: number): number => Math.floor(day / step) * step
   const samples = new Map<number, readonly StoredData[]>()
   for (let day = sampleBefore(first); day < last + step; day += step) {
-    samples.set(day, await storedData(ctx, clusterExtId, containers, day * dayMillis))
+    const data: StoredData[] = []
+    for await (const part of storedData(ctx, clusterExtId, containers, day * dayMillis)) data.push(...part)
+    samples.set(day, data)
     await new Promise(setImmediate)
   }
   /** Erasure coding depends on the number of hosts. */

@@ -39,54 +39,49 @@ interface DataContext {
 
 export const imageContainerName = 'SelfServiceContainer'
 
-/** The data that exists now, as large as it was or will be at `time`. Reads every disk of the cluster. */
-export async function storedData(
+/** The data that exists now, as large as it was or will be at `time`. Reads every disk of the cluster, in parts. */
+export async function* storedData(
   ctx: DataContext,
   clusterExtId: string,
   containers: readonly StorageContainer[],
   time: number,
-): Promise<readonly StoredData[]> {
+): AsyncGenerator<readonly StoredData[]> {
   const { hypervisor, externalHypervisor } = ctx.drivers
   const layers = new Map([...hypervisor.layers(time), ...externalHypervisor.layers(time)])
-  const data = [
-    ...(await disksOfVms(ctx.store, clusterExtId, layers, time)),
-    ...(await disksOfExternalVms(ctx.store, clusterExtId, layers)),
-    // The layers of recovery points, and those that clones share.
-    ...[...layers].map(([extId, layer]) => ({ extId, ...dataOf(layer) })),
-    ...(await volumeDisks(ctx, containers, time)),
-    ...(await files(ctx, clusterExtId, containers)),
-  ]
-  const own = new Set(containers.map(({ extId }) => extId))
-  return data.filter(({ containerExtId }) => own.has(containerExtId))
+  const known = new Set(containers.map(({ extId }) => extId))
+  const inContainers = (data: readonly StoredData[]) => data.filter(({ containerExtId }) => known.has(containerExtId))
+  const ofCluster = { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) }
+  for await (const vms of ctx.store.findInParts(Vm, ofCluster))
+    yield inContainers(vms.flatMap((vm) => (vm.disks ?? []).map((disk) => diskOfVm(vm, disk, layers, time))))
+  yield inContainers(await disksOfExternalVms(ctx.store, clusterExtId, layers))
+  // The layers of recovery points, and those that clones share.
+  yield inContainers([...layers].map(([extId, layer]) => ({ extId, ...dataOf(layer) })))
+  yield inContainers(await volumeDisks(ctx, containers, time))
+  yield inContainers(await files(ctx, clusterExtId, containers))
 }
 
-async function disksOfVms(
-  store: Reader,
-  clusterExtId: string,
+/** Takes the disk's layer out of `layers`. */
+function diskOfVm(
+  vm: Vm,
+  disk: NonNullable<Vm['disks']>[number],
   layers: Map<string, Layer>,
   time: number,
-): Promise<StoredData[]> {
-  const data: StoredData[] = []
-  for (const vm of await store.find(Vm, { filter: equals(pathOf(Vm, 'cluster/extId'), clusterExtId) })) {
-    for (const disk of vm.disks ?? []) {
-      const backing = disk.backingInfo as { storageContainer?: { extId?: string }; diskSizeBytes?: number } | undefined
-      const extId = disk.extId ?? vm.extId
-      const fill = fillOf(vm, disk)
-      const layer = layers.get(extId)
-      layers.delete(extId)
-      data.push({
-        extId,
-        ...sized(layer === undefined ? writtenTo(vm, disk, time) : dataOf(layer)),
-        containerExtId: backing?.storageContainer?.extId ?? '',
-        ...defined({
-          sizeBytes: backing?.diskSizeBytes,
-          ageMillis: ageOf(fill?.since ?? vm.createTime, time),
-          from: timeOf(fill?.addedAt ?? vm.createTime),
-        }),
-      })
-    }
+): StoredData {
+  const backing = disk.backingInfo as { storageContainer?: { extId?: string }; diskSizeBytes?: number } | undefined
+  const extId = disk.extId ?? vm.extId
+  const fill = fillOf(vm, disk)
+  const layer = layers.get(extId)
+  layers.delete(extId)
+  return {
+    extId,
+    ...sized(layer === undefined ? writtenTo(vm, disk, time) : dataOf(layer)),
+    containerExtId: backing?.storageContainer?.extId ?? '',
+    ...defined({
+      sizeBytes: backing?.diskSizeBytes,
+      ageMillis: ageOf(fill?.since ?? vm.createTime, time),
+      from: timeOf(fill?.addedAt ?? vm.createTime),
+    }),
   }
-  return data
 }
 
 async function disksOfExternalVms(
@@ -243,10 +238,11 @@ export async function sumsOfContainers(
 ): Promise<ReadonlyMap<string, DataSums>> {
   const byId = new Map(containers.map((container) => [container.extId, container]))
   const sums = new Map<string, DataSums>()
-  for (const data of await storedData(ctx, clusterExtId, containers, around.now)) {
-    const { containerExtId } = data
-    const own = sumsOfData(byId.get(containerExtId) as StorageContainer, around, data)
-    sums.set(containerExtId, added(sums.get(containerExtId) ?? noData, own))
-  }
+  for await (const part of storedData(ctx, clusterExtId, containers, around.now))
+    for (const data of part) {
+      const { containerExtId } = data
+      const own = sumsOfData(byId.get(containerExtId) as StorageContainer, around, data)
+      sums.set(containerExtId, added(sums.get(containerExtId) ?? noData, own))
+    }
   return sums
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { compileFilter, compileOrderby } from '../compile-query.ts'
+import { createPause } from '../pause.ts'
 import type { GroupSum, Page, Query, QueryPlan, Reader, Referrer, Row, Scalar, SumQuery, Walk } from '../store.ts'
 import type { Table } from '../tables.ts'
 import { sqliteDialect } from './dialect.ts'
@@ -41,6 +42,7 @@ export interface FoundRow {
 
 const isPublished = 'published = 1'
 const maximumStatements = 500
+const rowsOfPart = 50
 
 const storedCounts = (publishedOnly: boolean): string => {
   const count = publishedOnly ? 'published' : 'total'
@@ -141,6 +143,24 @@ export class SqliteReader implements Reader {
     const { text, parameters } = this.#select(table, query)
     this.#explain(table, query, text)
     return this.#entities(table, { text, parameters })
+  }
+
+  async *findInParts<R extends AnyResource>(
+    kind: R,
+    query: Pick<Query, 'filter' | 'scope'>,
+  ): AsyncGenerator<EntityOf<R>[]> {
+    const table = this.table(kind)
+    const where = this.#conditions(table, query)
+    const text = `SELECT sequence, document FROM ${table.name} WHERE ${where.text} AND sequence > ?
+      ORDER BY sequence LIMIT ${rowsOfPart}`
+    const pause = createPause()
+    let last: { readonly sequence: number } | undefined
+    do {
+      const rows = this.prepare(text).all(...where.parameters, last?.sequence ?? 0) as unknown as FoundRow[]
+      yield rows.map(({ document }) => parseDocument<EntityOf<R>>(document))
+      last = rows[rowsOfPart - 1]
+      await pause()
+    } while (last !== undefined)
   }
 
   async page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>> {
