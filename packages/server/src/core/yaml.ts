@@ -1,9 +1,30 @@
 /** Loaded on first use: its 72 files would slow down every start. */
+import { readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import type * as Yaml from 'yaml'
+import { createPause } from '../store/pause.ts'
 
+const require = createRequire(import.meta.url)
 let loaded: typeof Yaml | undefined
-const library = (): typeof Yaml => (loaded ??= createRequire(import.meta.url)('yaml') as typeof Yaml)
+const library = (): typeof Yaml => (loaded ??= require('yaml') as typeof Yaml)
+
+/** Loads the library with turns of the event loop between its files; otherwise its first use holds requests for 30 ms or more. */
+export async function loadYaml(): Promise<void> {
+  if (loaded !== undefined) return
+  const folder = dirname(require.resolve('yaml'))
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.js'))
+    .map((file) => join(folder, file))
+  const sizes = new Map(files.map((file) => [file, statSync(file).size]))
+  const pause = createPause()
+  // Small files depend on few others.
+  for (const file of files.sort((a, b) => Number(sizes.get(a)) - Number(sizes.get(b)))) {
+    require(file)
+    await pause()
+  }
+  library()
+}
 
 export const lineCounter = (): Yaml.LineCounter => new (library().LineCounter)()
 export const parseDocument = ((text, options) => library().parseDocument(text, options)) as typeof Yaml.parseDocument

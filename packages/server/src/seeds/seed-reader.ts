@@ -4,6 +4,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Semaphore } from '../core/concurrency/semaphore.ts'
 import { reasonOf, StartRefusal } from '../core/start-refusal.ts'
+import { loadYaml } from '../core/yaml.ts'
 import { threadOptions, threadProgram } from '../store/thread-options.ts'
 import { spansInBytes } from './exact-rows.ts'
 import { readText } from './read-text.ts'
@@ -30,7 +31,9 @@ const largestFileBytes = 400 * 1024 ** 2
 /** Spans of rows count characters of the text, or bytes of the file. @throws SeedRefusal, StartRefusal */
 export async function readSeedSource({ name, source }: SeedOrder, threads: Semaphore): Promise<SeedReading> {
   const length = 'text' in source ? source.text.length : sizeOf(source.file)
-  return length <= quicklyRead ? readHere({ name, source }) : threads.use(() => readInThread({ name, source }))
+  if (length > quicklyRead) return threads.use(() => readInThread({ name, source }))
+  await loadYaml()
+  return readHere({ name, source })
 }
 
 export function readHere({ name, source }: SeedOrder): SeedReading {
