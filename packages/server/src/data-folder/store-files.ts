@@ -1,6 +1,8 @@
 /** One rename swaps stores: a crash leaves either. Source: platform.md 9; decision a-restore-renames-a-file. */
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { loadingMark } from '../store/loading-mark.ts'
 import type { Disk } from './disk.ts'
 
 export interface StoreFiles {
@@ -16,11 +18,23 @@ export const storeFiles = (folder: string): StoreFiles => ({
   kept: join(folder, 'replaced.sqlite'),
 })
 
-/** SQLite takes an empty file for a new database. */
-export const hasStore = (file: string): boolean => (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0
+/** SQLite takes an empty file for a new database. A store that was being loaded when the process or the machine stopped counts for none. */
+export const hasStore = (file: string): boolean =>
+  (statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0 && !existsSync(loadingMark(file))
+
+const filesOf = (file: string): readonly string[] => [
+  ...['', '-wal', '-shm', '-journal'].map((suffix) => file + suffix),
+  // Last: without it, what is left of the others would count for a store.
+  loadingMark(file),
+]
 
 export function removeStore(file: string): void {
-  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true })
+  for (const each of filesOf(file)) rmSync(each, { force: true })
+}
+
+/** Removing a large file takes tens of milliseconds, which requests do not wait for. */
+export async function removeStoreOffThread(file: string): Promise<void> {
+  for (const each of filesOf(file)) await rm(each, { force: true })
 }
 
 /** The second store must be durable. @throws Error, and nothing changed, when a file is in use or cannot be copied */

@@ -30,6 +30,8 @@ export async function openState(opening: InstanceOptions, opened: AsyncDisposabl
   const instanceStore = await openInstanceStore({ ...opening, isNew, alongside: () => notesOfClock() })
   const { store } = instanceStore
   opened.defer(() => store.close())
+  // Opening took milliseconds: SQLite reads the whole schema. Other worlds answer in between.
+  await new Promise(setImmediate)
 
   // A store that is not marked as seeded: the previous start was interrupted.
   const isSeeded = store.meta('seeded') !== undefined

@@ -133,7 +133,7 @@ export function metaOrCreate(store: Pick<Store, 'meta' | 'setMeta'>, name: strin
 export interface Store extends Reader {
   /** Durable when resolved; a throw rolls back. `work` only awaits its transaction: all other writes wait for it. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** For a store without other writers. */
+  /** For a store without other users, which is created again if the process ends meanwhile. */
   bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>
   /** For many writes in a row: those between `applied` and `durable` may share a commit. */
   stage<T>(work: (transaction: Transaction) => Promise<T>): Staged<T>

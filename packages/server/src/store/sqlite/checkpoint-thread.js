@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { workerData } from 'node:worker_threads'
 
-const { file, mode } = workerData
+const { file } = workerData
 const database = new DatabaseSync(file, { timeout: 5000 })
-database.exec(`PRAGMA wal_checkpoint(${mode})`)
+database.exec('PRAGMA wal_checkpoint(PASSIVE)')
 database.close()

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { resource, text } from '@hyperplane/contract'
+import { pathOf } from '../../core/standard.ts'
+import { equals } from '../../odata/index.ts'
+import { loadingMark } from '../loading-mark.ts'
 import { tablesOf } from '../tables.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
@@ -22,7 +25,7 @@ function aStore(durable: boolean) {
 const logBytes = (file: string): number => statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
 const long = 'x'.repeat(8000)
 
-test('a bulk load is one transaction, and is checkpointed afterwards', async () => {
+test('a bulk load is one transaction, and leaves its rows in the file itself, with an empty write-ahead log', async () => {
   const { store, file } = aStore(true)
   await store.bulkLoad(async (transaction) => {
     for (let index = 0; index < 2000; index++)
@@ -35,13 +38,17 @@ test('a bulk load is one transaction, and is checkpointed afterwards', async () 
 })
 
 test('a failed bulk load leaves nothing, and later writes work', async () => {
-  const { store, reopened } = aStore(true)
+  const { store, reopened, file } = aStore(true)
   const filled = store.bulkLoad(async (transaction) => {
     await transaction.insert(Thing, { extId: crypto.randomUUID(), name: 'first' })
+    // Meanwhile readers share the writer's connection, and what they read must not be kept.
+    assert.equal((await store.find(Thing)).length, 1)
     throw new Error('enough')
   })
   await assert.rejects(filled, /enough/)
+  assert.equal(existsSync(loadingMark(file)), false)
   assert.equal(await store.count(Thing), 0)
+  assert.deepEqual(await store.find(Thing), [])
   await store.transaction((transaction) => transaction.insert(Thing, { extId: crypto.randomUUID(), name: 'later' }))
   await store.close()
   const again = reopened()
@@ -66,4 +73,23 @@ test('a copy of a store with a long log is complete, including writes during the
   const copy = openSqliteStore({ file: target, tables: tablesOf([Thing], []), seal: (plain) => plain, durable: false })
   assert.equal(await copy.count(Thing), 1201)
   await copy.close()
+})
+
+test('rows that are found in parts come once and in order, also while others are inserted and changed', async () => {
+  const { store } = aStore(false)
+  const ids = Array.from({ length: 120 }, () => crypto.randomUUID())
+  await store.transaction(async (transaction) => {
+    for (const [index, extId] of ids.entries()) await transaction.insert(Thing, { extId, name: `${index % 2}` })
+  })
+  const found: string[] = []
+  const even = equals(pathOf(Thing, 'name'), '0')
+  for await (const part of store.findInParts(Thing, { filter: even })) {
+    found.push(...part.map(({ extId }) => extId))
+    await store.transaction((transaction) => transaction.touch(Thing, ids[0] as string))
+  }
+  assert.deepEqual(
+    found,
+    ids.filter((_, index) => index % 2 === 0),
+  )
+  await store.close()
 })

@@ -1,4 +1,5 @@
-import { open, rename, rm } from 'node:fs/promises'
+import { rename, rm } from 'node:fs/promises'
+import { flushFile } from '../flush.ts'
 import type { Table } from '../tables.ts'
 import { connect, makeTablesInSteps } from './schema.ts'
 
@@ -11,13 +12,14 @@ export async function createStoreFile(file: string, tables: ReadonlyMap<string, 
   try {
     database.exec('PRAGMA journal_mode = MEMORY')
     await makeTablesInSteps(database, tables)
+    // Kept in the file's header: the first connection would have to change and flush it.
+    database.exec('PRAGMA journal_mode = WAL')
   } catch (error) {
     database.close()
     await rm(temporary, { force: true })
     throw error
   }
   database.close()
-  await using handle = await open(temporary, 'r+')
-  await handle.sync()
+  await flushFile(temporary)
   await rename(temporary, file)
 }

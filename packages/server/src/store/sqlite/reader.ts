@@ -62,7 +62,7 @@ function columnIn({ columnOf, resource }: Table, path: string): string {
 }
 
 export class SqliteReader implements Reader {
-  protected readonly database: DatabaseSync
+  protected database: DatabaseSync
   protected readonly tables: ReadonlyMap<string, Table>
   readonly #prepared = new Map<string, Prepared>()
   readonly #statements = new Map<string, StatementSync>()
@@ -71,6 +71,12 @@ export class SqliteReader implements Reader {
   constructor(database: DatabaseSync, tables: ReadonlyMap<string, Table>) {
     this.database = database
     this.tables = tables
+  }
+
+  protected readFrom(database: DatabaseSync): void {
+    this.database = database
+    this.#prepared.clear()
+    this.#statements.clear()
   }
 
   get kinds(): readonly AnyResource[] {

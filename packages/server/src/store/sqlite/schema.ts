@@ -13,7 +13,7 @@ import type { TimeLimit } from './time-limit.ts'
 /** The service refuses a file with a newer format. */
 const fileFormat = 1
 /** 16 MiB: pages that many commits change are checkpointed once; a commit with a checkpoint takes longer. */
-export const checkpointPages = 4096
+const checkpointPages = 4096
 /** 64 MiB: a complete check of a larger file takes longer than a start may. */
 const checkedPages = 16_384
 

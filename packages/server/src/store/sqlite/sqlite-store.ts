@@ -3,15 +3,17 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { AnyResource, EntityOf } from '@hyperplane/contract'
 import { LRUCache } from 'lru-cache'
 import { diskFault } from '../disk-fault.ts'
+import { flushFile } from '../flush.ts'
+import { markLoaded, markLoading } from '../loading-mark.ts'
 import { hashOf, ReadBefore } from '../read-before.ts'
 import type { Page, Query, Staged, Store, Transaction } from '../store.ts'
 import type { Table } from '../tables.ts'
-import { checkpointWal, fsyncWal } from './checkpoint-wal.ts'
+import { checkpointWal } from './checkpoint-wal.ts'
 import { copyDatabase } from './copy.ts'
 import type { FoundPage, PageQuery } from './page-query.ts'
 import { parseDocument } from './parsed-documents.ts'
 import { type FoundRow, SqliteReader } from './reader.ts'
-import { cacheSize, checkpointPages, connect, migrate, synchronous } from './schema.ts'
+import { cacheSize, connect, migrate, synchronous } from './schema.ts'
 import { SlowQueries } from './slow-queries.ts'
 import { TimeIsUp, TimeLimit } from './time-limit.ts'
 import { type Seal, SqliteWriter } from './writer.ts'
@@ -44,10 +46,11 @@ const defaultQueryTime: QueryTime = { mainThread: 20, ownThread: 5000 }
 
 /** @throws StoreRefusal when the file is damaged, newer than this version, or cannot be opened. */
 export function openSqliteStore(options: SqliteStoreOptions): Store {
-  const writer = connect(options.file, { durable: options.durable })
+  const timeLimit = new TimeLimit()
+  const writer = connect(options.file, { durable: options.durable, timeLimit })
   try {
     migrate(writer, options.tables, options)
-    return new SqliteStore(writer, options, new TimeLimit())
+    return new SqliteStore(writer, options, timeLimit)
   } catch (error) {
     writer.close()
     throw error
@@ -208,20 +211,37 @@ class SqliteStore extends SqliteReader implements Store {
   }
 
   async bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const database = this.#writerDatabase
-    database.exec(`PRAGMA wal_autocheckpoint = 0; ${cacheSize(loadingKibibytes)}; ${synchronous(false)}`)
+    if (!this.#isDurable) return this.#load(work)
+    await markLoading(this.#file)
     try {
-      const result = await this.transaction(work)
-      if (this.#isDurable) await fsyncWal(this.#file)
-      await checkpointWal(this.#file, 'TRUNCATE')
-      return result
+      return await this.#load(work)
     } finally {
-      database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}; ${cacheSize()}; ${synchronous(this.#isDurable)}`)
+      await flushFile(this.#file)
+      await markLoaded(this.#file)
+    }
+  }
+
+  /**
+   * Without the write-ahead log, whose commit takes tens of milliseconds: checksums of pages that were written twice are computed again.
+   * Only the sole connection can leave the log, so that readers use the writer's meanwhile.
+   */
+  async #load<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const database = this.#writerDatabase
+    this.database.close()
+    this.readFrom(database)
+    try {
+      database.exec(`PRAGMA journal_mode = DELETE; ${cacheSize(loadingKibibytes)}; ${synchronous(false)}`)
+      return await this.transaction(work)
+    } finally {
+      database.exec(`PRAGMA journal_mode = WAL; ${cacheSize()}; ${synchronous(this.#isDurable)}`)
+      this.readFrom(connect(this.#file, { readOnly: true, timeLimit: this.#timeLimit }))
+      this.#forgetReads()
+      this.#results.clear()
     }
   }
 
   async copyTo(file: string, beside?: () => void): Promise<void> {
-    await checkpointWal(this.#file, 'PASSIVE')
+    await checkpointWal(this.#file)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#betweenCommits.push(async () => {
       try {

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import { StartRefusal } from '../../../src/core/start-refusal.ts'
+import { loadingMark } from '../../../src/store/loading-mark.ts'
 import { fillingMark } from '../../../src/worlds/seeding-mark.ts'
 import { startApp, type TestApp, type TestSettings } from '../../support/start-app.ts'
 import { aWorld, worlds } from '../../support/worlds.ts'
@@ -143,6 +144,19 @@ test('a first start that was interrupted before seeding continues by itself', as
   await remember(app)
   assert.equal(existsSync(fillingMark(folder)), false)
   await app.close()
+})
+
+test('a store that is torn because the machine stopped while it was loaded is filled again', async () => {
+  const first = await start()
+  await remember(first)
+  await first.close()
+  const store = join(folder, 'world.sqlite')
+  truncateSync(store, 100_000)
+  for (const mark of [loadingMark(store), fillingMark(folder)]) writeFileSync(mark, '')
+  const second = await start()
+  await remember(second)
+  assert.equal(existsSync(loadingMark(store)), false)
+  await second.close()
 })
 
 test('a first start with a refused seed leaves a folder that the next start fills', async () => {
