@@ -5,7 +5,7 @@ import type { Manifest } from '../archive/format.ts'
 import { Semaphore } from '../core/concurrency/semaphore.ts'
 import type { SnapshotPart, Snapshots } from '../core/ports.ts'
 import { RememberedAnswer } from '../core/records.ts'
-import { removeStore } from '../data-folder/store-files.ts'
+import { removeStore, removeStoreOffThread } from '../data-folder/store-files.ts'
 import { Fact } from '../drivers/simulated/world.ts'
 import type { Table } from '../store/tables.ts'
 import type { RestoreOrder } from './restore-work.ts'
@@ -46,8 +46,8 @@ export function createSnapshots({
     return new BackupThread({ program: 'snapshot-worker.js', order, heapMebibytes: 16, signal, here })
   }
   const trialOf = async (order: RestoreOrder, signal?: AbortSignal): Promise<BackupThread> => {
-    const { workOnRestore } = await import('./restore-work.ts')
-    const here = runsInThisThread() ? (port: MessagePort) => workOnRestore(port, order) : undefined
+    const inThisThread = runsInThisThread() ? await import('./restore-work.ts') : undefined
+    const here = inThisThread && ((port: MessagePort) => inThisThread.workOnRestore(port, order))
     return new BackupThread({ program: 'restore-worker.ts', order, heapMebibytes: 64, signal, here })
   }
   removeStore(trialFile)
@@ -97,7 +97,7 @@ export function createSnapshots({
           await (await trialOf(load, signal)).judge(parts)
           await (await trialOf({ ...order, work: 'inspect' }, signal)).judge([])
         } finally {
-          removeStore(trialFile)
+          await removeStoreOffThread(trialFile)
         }
       }, signal),
   }

@@ -9,7 +9,13 @@ import type { Restores } from '../core/ports.ts'
 import { StartRefusal } from '../core/start-refusal.ts'
 import { type ClockState, realClock } from '../core/time/clock.ts'
 import { type Disk, diskOf } from '../data-folder/disk.ts'
-import { hasStore, removeStore, restorePrevious, storeFiles, swapStoreFiles } from '../data-folder/store-files.ts'
+import {
+  hasStore,
+  removeStoreOffThread,
+  restorePrevious,
+  storeFiles,
+  swapStoreFiles,
+} from '../data-folder/store-files.ts'
 import { canonicalNames } from '../http/profiles/names.ts'
 import { type Instance, openInstance } from '../instance/instance.ts'
 import type { InstanceOptions } from '../instance/options.ts'
@@ -229,7 +235,7 @@ class World implements HostedWorld {
       this.#lastUse = 'since'
       this.#instance = opened
       await this.#options.onOpen(this)
-      removeStore(this.#stores.kept)
+      await removeStoreOffThread(this.#stores.kept)
     } catch (error) {
       // Two instances must not share one store file.
       this.#instance = undefined
@@ -246,7 +252,7 @@ class World implements HostedWorld {
     else if (!isBeingSeeded(data)) throw lostStore(data, this.name === 'default')
     // Fault rules and journals of the interrupted state do not belong to the next one.
     await hooks?.clear()
-    removeStore(this.#stores.first)
+    await removeStoreOffThread(this.#stores.first)
     await this.#files.copyBaseline()
     await this.#files.installBaseline()
   }
