@@ -13,6 +13,7 @@ const stopMillis = 9_000
 
 /** The first answers come before the garbage collection, which takes some 50 ms. */
 const settleMillis = 1_000
+const trimMillis = 1_000
 
 let stopped = false
 const [command, ...options] = process.argv.slice(2)
@@ -53,7 +54,7 @@ async function start(): Promise<void> {
   const { createApp } = await import('./app.ts')
   const { Standby } = await import('./app/standby.ts')
   const { refusalToListen } = await import('./app/refusal-to-listen.ts')
-  const { giveBackMemory } = await import('./worlds/give-back-memory.ts')
+  const { createTrimmer, giveBackMemory } = await import('./worlds/give-back-memory.ts')
   const { certificatePath } = await import('./http/certificate.ts')
   const standby = config.standby ? new Standby(config, (line) => print([line])) : undefined
   let began = 0
@@ -84,7 +85,10 @@ async function start(): Promise<void> {
     `Ready in ${Math.round(performance.now() - began)} ms: ${api}`,
   ])
   // Frees memory that only the start needed.
-  setTimeout(() => giveBackMemory().catch(() => undefined), settleMillis).unref()
+  setTimeout(async () => {
+    await giveBackMemory().catch(() => undefined)
+    setInterval(createTrimmer(), trimMillis).unref()
+  }, settleMillis).unref()
 }
 
 /** Makes the folder private before the compile cache would create it readable by everybody. */

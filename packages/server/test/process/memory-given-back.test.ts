@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { createTrimmer } from '../../src/worlds/give-back-memory.ts'
 import { compiledSources } from '../support/compiled.ts'
 
 const source = new URL('../../src/worlds/give-back-memory.ts', import.meta.url).href
@@ -37,4 +38,18 @@ test('memory of closed databases goes back to the system, although another one s
   assert.ok(full - start > 90, `too little was allocated to see anything. ${seen}`)
   assert.ok(end - start < 30, seen)
   assert.deepEqual([rows, stderr], [1000, ''])
+})
+
+test('heaps are trimmed when the process holds 24 MiB more than after the last time, or than its least since', () => {
+  const [MiB, seen] = [1024 ** 2, [] as number[]]
+  let held = 100 * MiB
+  const look = createTrimmer(
+    () => held,
+    () => void seen.push(held / MiB),
+  )
+  for (const now of [120, 123, 124, 140, 147, 90, 113, 114]) {
+    held = now * MiB
+    look()
+  }
+  assert.deepEqual(seen, [124, 114])
 })
