@@ -1,16 +1,7 @@
 /** Explains whether a packet arrives. The driver finds the way, the store has the names. */
-import type { AnyResource, EntityOf, ValueOf } from '@hyperplane/contract'
+import type { ValueOf } from '@hyperplane/contract'
 import { networkOperations, type TraceRequest } from '@hyperplane/contract/control/network'
-import { BgpSession } from '@hyperplane/contract/networking/bgp-session'
-import { FloatingIp } from '@hyperplane/contract/networking/floating-ip'
-import { Layer2Stretch } from '@hyperplane/contract/networking/layer2-stretch'
-import { LoadBalancerSession } from '@hyperplane/contract/networking/load-balancer-session'
-import { NetworkFunction } from '@hyperplane/contract/networking/network-function'
-import { Route } from '@hyperplane/contract/networking/route'
-import { RoutingPolicy } from '@hyperplane/contract/networking/routing-policy'
-import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
-import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { type ApiError, invalid } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
@@ -26,19 +17,6 @@ type Body = ValueOf<typeof TraceRequest>
 type End = Body['source']
 
 const clientPort = 50_000
-
-const named: readonly AnyResource[] = [
-  BgpSession,
-  FloatingIp,
-  Layer2Stretch,
-  LoadBalancerSession,
-  NetworkFunction,
-  Route,
-  RoutingPolicy,
-  Subnet,
-  VpnConnection,
-  Vpc,
-]
 
 export const network = implementWithinWorld(
   networkOperations,
@@ -117,9 +95,9 @@ async function withName(store: Reader, { entity, ...hop }: TraceHop) {
 }
 
 async function nameOf(store: Reader, { kind, extId }: NonNullable<TraceHop['entity']>): Promise<string | undefined> {
-  const resource = named.find((each) => each.kind === kind)
-  const row = resource && ((await store.get(resource, extId)) as EntityOf<typeof Vpc> | undefined)
-  return row?.name
+  const resource = store.kinds.find((each) => each.kind === kind)
+  const row = resource && (await store.get(resource, extId))
+  return (row as { readonly name?: string } | undefined)?.name
 }
 
 async function nameOfNic(store: Reader, nicExtId: string): Promise<string | undefined> {
