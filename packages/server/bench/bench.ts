@@ -18,11 +18,10 @@ import { measureDecisions } from './authorization.ts'
 import { measureCategories } from './categories.ts'
 import { disksOfHost, measureClusters, moreHosts } from './clusters.ts'
 import { measureFaults } from './faults.ts'
-import { basic, Connection, load, type Measured, requestBytes } from './load.ts'
+import { basic, Connection, type Get, load, type Measured, requestBytes } from './load.ts'
 import { measureMachines } from './machines.ts'
 import { measureNetworks } from './networks.ts'
 import { measurePlacement } from './placement.ts'
-import { measureRecording } from './recording.ts'
 import { call, ended, password, type Service, start } from './service.ts'
 import { sideBySide } from './side-by-side.ts'
 import { bigWorld, manyWorlds, type Times } from './worlds.ts'
@@ -138,19 +137,34 @@ async function reads(service: Service, connection: Connection, category: string,
   const generator = hasWrk ? 'wrk' : 'the own generator, which slows the bare server down: install wrk'
   for (const [what, path, least] of polled) await readAgainstBare(service, connection, data, what, path, least)
   console.log(`\nLoad of these rows: ${generator}\n`)
-  for (const connections of [16, 1]) {
-    const recording = await measureRecording(service.target, password, category, 2 * comparing, connections)
-    const kept = recording.share('on', 'off')
-    row(
-      `the category kept in the journal, against not kept, ${connections === 1 ? 'one connection' : `${connections} connections`}`,
-      '>= 93 %',
-      `${percent(kept, recording)} (about ${Math.round(recording.perSecond('on'))} of ${Math.round(recording.perSecond('off'))} a second)`,
-      kept >= 0.93,
-    )
-  }
+  await recording(service)
   const get = requestBytes('GET', category, password)
   const single = await load(service.target, 1, seconds, () => get)
   row('GET by id, one connection', '-', `p50 ${ms(single.p50)}, p99 ${ms(single.p99)}`, undefined)
+}
+
+/** The same service with and without its control interface, which brings the journal. */
+async function recording(on: Service): Promise<void> {
+  const off = await start(join(work, 'uncontrolled'), 'demo', ['--control', 'off'])
+  const categoryOf = async ({ target }: Service): Promise<Get> => {
+    const connection = await Connection.open(target)
+    const path = '/api/platform/v4.3/config/categories'
+    const { extId } = (await call(connection, 'GET', `${path}?$limit=1`)).data[0]
+    connection.close()
+    return { target, path: `${path}/${extId}`, headers: basic(password) }
+  }
+  const contenders = { on: await categoryOf(on), off: await categoryOf(off) }
+  for (const connections of [16, 1]) {
+    const rates = await sideBySide(contenders, 2 * comparing, { connections })
+    const kept = rates.share('on', 'off')
+    row(
+      `GET of one category with the journal, against --control off, ${connections === 1 ? 'one connection' : `${connections} connections`}`,
+      '>= 93 %',
+      `${percent(kept, rates)} (about ${Math.round(rates.perSecond('on'))} of ${Math.round(rates.perSecond('off'))} a second)`,
+      kept >= 0.93,
+    )
+  }
+  await off.stop()
 }
 
 async function readAgainstBare(

@@ -18,7 +18,7 @@ export interface Service {
   stop(): Promise<void>
 }
 
-export async function start(data: string, seed: string): Promise<Service> {
+export async function start(data: string, seed: string, options: readonly string[] = []): Promise<Service> {
   const began = performance.now()
   const child = spawn(
     process.execPath,
@@ -38,6 +38,7 @@ export async function start(data: string, seed: string): Promise<Service> {
       seed,
       '--rate-limits',
       'off',
+      ...options,
     ],
     { env: { ...process.env, HYPERPLANE_ADMIN_PASSWORD: password }, stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
   )
