@@ -34,10 +34,11 @@ export interface SqliteStoreOptions {
   readonly maximumReferrers?: Readonly<Record<string, number>>
 }
 
-/** Milliseconds of real time, for one bounded query. */
+/** Milliseconds, for one bounded query. */
 export interface QueryTime {
-  /** A slower query starts again on the thread for slow queries. */
+  /** Of processor time. A slower query starts again on the thread for slow queries. */
   readonly mainThread: number
+  /** Of real time. */
   readonly ownThread: number
 }
 
@@ -139,7 +140,7 @@ class SqliteStore extends SqliteReader implements Store {
     const text = `${query.count?.text} ${query.select.text}`
     if (!this.#slowTexts.has(text)) {
       try {
-        return this.#timeLimit.within(this.#queryTime.mainThread, () => this.readPage(query))
+        return this.#timeLimit.withinProcessorTime(this.#queryTime.mainThread, () => this.readPage(query))
       } catch (error) {
         if (!(error instanceof TimeIsUp)) throw error
         cache(this.#slowTexts, text, true)
