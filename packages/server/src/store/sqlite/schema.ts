@@ -33,7 +33,7 @@ const createMeta = 'CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, valu
 
 export const synchronous = (durable: boolean): string => `PRAGMA synchronous = ${durable ? 'FULL' : 'OFF'}`
 
-export const cacheSize = (kibibytes = 32_768): string => `PRAGMA cache_size = -${kibibytes}`
+export const cacheSize = (kibibytes = 8_192): string => `PRAGMA cache_size = -${kibibytes}`
 
 /** @throws StoreRefusal */
 export function connect(file: string, options: ConnectionOptions): DatabaseSync {
