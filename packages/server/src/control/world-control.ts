@@ -5,7 +5,7 @@ import { Refusal } from '../core/api-error.ts'
 import type { FaultyWorld } from '../core/faults.ts'
 import { type Dispatch, RefusedRequest } from '../core/pipeline/request.ts'
 import type { CallRecorder } from '../core/recording/recording.ts'
-import { removeStoreOffThread } from '../data-folder/store-files.ts'
+import { removeStore } from '../data-folder/store-files.ts'
 import type { Instance } from '../instance/instance.ts'
 import { createStoreFile } from '../store/sqlite/new-store.ts'
 import type { Table } from '../store/tables.ts'
@@ -172,7 +172,7 @@ export class WorldControl implements WorldHooks {
   async #removeStored(): Promise<void> {
     await this.#closePipeline('end')
     this.#rules.load([])
-    await removeStoreOffThread(this.#file)
+    removeStore(this.#file)
     try {
       await this.#shared.journals.remove(this.#folder)
     } finally {
