@@ -19,16 +19,30 @@ export async function giveBackMemory(): Promise<void> {
 const worthTrimming = 24 * 1024 ** 2
 
 /**
- * Call it every few seconds: V8's threads leave tens of MiB free in their own heaps, once they have compiled what requests run often.
+ * Call it every second: V8's threads leave tens of MiB free in their own heaps, once they have compiled what requests run often.
  * @returns looks how much memory the process holds, and trims its heaps when this has grown since the last time
  */
-export function createTrimmer(held = process.memoryUsage.rss, trim = trimNativeHeap): () => void {
-  let least = held()
+export function createTrimmer(held = residentBytes, trim = trimNativeHeap): () => void {
+  let least = Number.POSITIVE_INFINITY
+  let needed = worthTrimming
   return () => {
-    least = Math.min(least, held())
-    if (held() < least + worthTrimming) return
+    const before = held()
+    if (before === undefined) return
+    least = Math.min(least, before)
+    if (before < least + needed) return
     trim()
-    least = held()
+    least = held() ?? before
+    // What is in use cannot be returned: then it is tried less often.
+    needed = before - least < worthTrimming / 4 ? 2 * needed : worthTrimming
+  }
+}
+
+/** undefined: the process has no descriptor left with which to read it. */
+function residentBytes(): number | undefined {
+  try {
+    return process.memoryUsage.rss()
+  } catch {
+    return undefined
   }
 }
 

@@ -40,16 +40,33 @@ test('memory of closed databases goes back to the system, although another one s
   assert.deepEqual([rows, stderr], [1000, ''])
 })
 
-test('heaps are trimmed when the process holds 24 MiB more than after the last time, or than its least since', () => {
+test('heaps are trimmed when the process holds 24 MiB more than its least since the last time', () => {
   const [MiB, seen] = [1024 ** 2, [] as number[]]
-  let held = 100 * MiB
+  let held: number | undefined
+  const look = createTrimmer(
+    () => held,
+    () => {
+      seen.push((held ?? 0) / MiB)
+      held = (held ?? 0) - 10 * MiB
+    },
+  )
+  for (const now of [100, 120, 123, 124, 137, undefined, 138, 90, 113, 114]) {
+    held = now === undefined ? undefined : now * MiB
+    look()
+  }
+  assert.deepEqual(seen, [124, 138, 114])
+})
+
+test('a trim that returns little doubles what the process has to grow by until the next one', () => {
+  const [MiB, seen] = [1024 ** 2, [] as number[]]
+  let held = 0
   const look = createTrimmer(
     () => held,
     () => void seen.push(held / MiB),
   )
-  for (const now of [120, 123, 124, 140, 147, 90, 113, 114]) {
+  for (const now of [100, 124, 148, 171, 172, 267, 268]) {
     held = now * MiB
     look()
   }
-  assert.deepEqual(seen, [124, 114])
+  assert.deepEqual(seen, [124, 172, 268])
 })
