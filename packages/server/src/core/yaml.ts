@@ -1,4 +1,4 @@
-/** Loaded on first use: its 72 files would slow down every start. */
+/** Loaded on first use: its files would slow down every start. */
 import { readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -12,7 +12,15 @@ const library = (): typeof Yaml => (loaded ??= require('yaml') as typeof Yaml)
 /** Loads the library with turns of the event loop between its files; otherwise its first use holds requests for 30 ms or more. */
 export async function loadYaml(): Promise<void> {
   if (loaded !== undefined) return
-  const folder = dirname(require.resolve('yaml'))
+  try {
+    await loadInParts(dirname(require.resolve('yaml')))
+  } catch {
+    // At once, then.
+  }
+  library()
+}
+
+async function loadInParts(folder: string): Promise<void> {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.js'))
     .map((file) => join(folder, file))
@@ -23,7 +31,6 @@ export async function loadYaml(): Promise<void> {
     require(file)
     await pause()
   }
-  library()
 }
 
 export const lineCounter = (): Yaml.LineCounter => new (library().LineCounter)()
