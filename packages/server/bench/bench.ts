@@ -153,18 +153,21 @@ async function recording(on: Service): Promise<void> {
     connection.close()
     return { target, path: `${path}/${extId}`, headers: basic(password) }
   }
-  const contenders = { on: await categoryOf(on), off: await categoryOf(off) }
-  for (const connections of [16, 1]) {
-    const rates = await sideBySide(contenders, 2 * comparing, { connections })
-    const kept = rates.share('on', 'off')
-    row(
-      `GET of one category with the journal, against --control off, ${connections === 1 ? 'one connection' : `${connections} connections`}`,
-      '>= 93 %',
-      `${percent(kept, rates)} (about ${Math.round(rates.perSecond('on'))} of ${Math.round(rates.perSecond('off'))} a second)`,
-      kept >= 0.93,
-    )
+  try {
+    const contenders = { on: await categoryOf(on), off: await categoryOf(off) }
+    for (const connections of [16, 1]) {
+      const rates = await sideBySide(contenders, 2 * comparing, { connections })
+      const kept = rates.share('on', 'off')
+      row(
+        `GET of one category with the journal, against --control off, ${connections === 1 ? 'one connection' : `${connections} connections`}`,
+        '>= 93 %',
+        `${percent(kept, rates)} (about ${Math.round(rates.perSecond('on'))} of ${Math.round(rates.perSecond('off'))} a second)`,
+        kept >= 0.93,
+      )
+    }
+  } finally {
+    await off.stop()
   }
-  await off.stop()
 }
 
 async function readAgainstBare(

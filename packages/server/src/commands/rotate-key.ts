@@ -44,7 +44,7 @@ function otherStores(data: string): readonly string[] {
   return [
     ...folders.map((folder) => join(folder, 'world.sqlite')),
     ...[data, ...folders].flatMap(storesBesideWorld),
-  ].filter((file) => existsSync(file))
+  ].filter(hasStore)
 }
 
 const storesBesideWorld = (folder: string): readonly string[] =>

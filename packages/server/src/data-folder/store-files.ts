@@ -34,7 +34,7 @@ export function removeStore(file: string): void {
 
 /** Removing a large file takes tens of milliseconds, which requests do not wait for. */
 export async function removeStoreOffThread(file: string): Promise<void> {
-  for (const each of filesOf(file)) await rm(each, { force: true })
+  for (const each of filesOf(file)) if (existsSync(each)) await rm(each, { force: true })
 }
 
 /** The second store must be durable. @throws Error, and nothing changed, when a file is in use or cannot be copied */

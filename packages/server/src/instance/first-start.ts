@@ -20,8 +20,8 @@ export async function prepareStart(
   }
   if (plan !== undefined) {
     const adminPasswordHash = opening.adminPasswordHash ?? (await hashOfNewPassword(opening, banner))
-    await fill(opening, state, assembled, { plan, adminPasswordHash })
-    store.setMetas({ seeded: formatTime(state.machineClock.now()), opened: '0' })
+    const filled = (): void => store.setMetas({ seeded: formatTime(state.machineClock.now()), opened: '0' })
+    await fill(opening, state, assembled, { plan, adminPasswordHash, filled })
     await opening.whenNew?.(store)
   }
   store.setMeta('opened', String(state.timesOpened + 1))
@@ -32,7 +32,7 @@ function fill(
   { config, name, shared }: InstanceOptions,
   { store, world, clock, tenantId, filesFolder, backupKey, sealer }: InstanceState,
   { drivers, world: { services, secrets } }: AssembledInstance,
-  given: Pick<Parameters<typeof seedWorld>[0], 'plan' | 'adminPasswordHash'>,
+  given: Pick<Parameters<typeof seedWorld>[0], 'plan' | 'adminPasswordHash' | 'filled'>,
 ): Promise<void> {
   const { tables, kinds, version } = shared
   return seedWorld({

@@ -60,6 +60,8 @@ export interface SeedOptions {
   readonly tenantId: string
   readonly managerExtId: string
   readonly adminPasswordHash: string
+  /** Called at the end of the load: what it stores is committed with the rows. */
+  readonly filled: () => void
   readonly tier: SeedContext['tier']
   readonly version: string
   readonly folder: string
@@ -84,6 +86,7 @@ export async function seedWorld(options: SeedOptions): Promise<void> {
     if (faults.length > 0) throw new SeedRefusal(plan.name, faults)
     for (const layer of plan.layers) await fillLayer(ctx, plan, layer)
     if (plan.base !== 'nothing') await seedFlows(ctx)
+    options.filled()
   })
 }
 

@@ -10,4 +10,7 @@ export async function markLoading(file: string): Promise<void> {
   await flushFolder(dirname(file))
 }
 
-export const markLoaded = (file: string): Promise<void> => rm(loadingMark(file), { force: true })
+export async function markLoaded(file: string): Promise<void> {
+  await rm(loadingMark(file), { force: true })
+  await flushFolder(dirname(file))
+}

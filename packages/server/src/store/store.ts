@@ -70,7 +70,7 @@ export interface Reader {
   /** In the order of `extIds`; unknown ids are left out. */
   getMany<R extends AnyResource>(kind: R, extIds: readonly string[]): Promise<EntityOf<R>[]>
   find<R extends AnyResource>(kind: R, query?: Query): Promise<EntityOf<R>[]>
-  /** For thousands of rows: some at a time, with turns of the event loop between. A row that changes meanwhile is seen once. */
+  /** For thousands of rows: some at a time, with turns of the event loop between. A row that changes meanwhile is seen at most once. */
   findInParts<R extends AnyResource>(kind: R, query: Pick<Query, 'filter' | 'scope'>): AsyncIterable<EntityOf<R>[]>
   /** Always bounded, see `Query`. @throws QueryStopped */
   page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>>

@@ -39,7 +39,7 @@ interface DataContext {
 
 export const imageContainerName = 'SelfServiceContainer'
 
-/** The data that exists now, as large as it was or will be at `time`. Reads every disk of the cluster, in parts. */
+/** The data that exists now, as large as it was or will be at `time`. Reads every disk of the cluster, those of VMs in parts. */
 export async function* storedData(
   ctx: DataContext,
   clusterExtId: string,

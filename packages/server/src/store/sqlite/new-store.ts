@@ -6,7 +6,7 @@ import { connect, makeTablesInSteps } from './schema.ts'
 /** Creates file and tables. After a crash the next call replaces the temporary file. @throws StoreRefusal when the disk is full */
 export async function createStoreFile(file: string, tables: ReadonlyMap<string, Table>): Promise<void> {
   const temporary = `${file}.new`
-  for (const former of [temporary, `${file}-wal`, `${file}-shm`]) await rm(former, { force: true })
+  for (const former of [temporary, `${file}-wal`, `${file}-shm`, `${file}-journal`]) await rm(former, { force: true })
   // A write-ahead log that a full disk does not take back into the file would be lost with the new name.
   const database = connect(temporary, { durable: false, isExclusive: true })
   try {

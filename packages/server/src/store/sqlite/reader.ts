@@ -164,6 +164,7 @@ export class SqliteReader implements Reader {
     do {
       const rows = this.prepare(text).all(...where.parameters, last?.sequence ?? 0) as unknown as FoundRow[]
       yield rows.map(({ document }) => parseDocument<EntityOf<R>>(document))
+      // undefined: the part was not full, so it is the last one.
       last = rows[rowsOfPart - 1]
       await pause()
     } while (last !== undefined)

@@ -211,34 +211,39 @@ class SqliteStore extends SqliteReader implements Store {
     return { applied: applied.promise, durable }
   }
 
-  async bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    if (!this.#isDurable) return this.#load(work)
-    await markLoading(this.#file)
-    try {
-      return await this.#load(work)
-    } finally {
-      await flushFile(this.#file)
-      await markLoaded(this.#file)
-    }
-  }
-
   /**
-   * Without the write-ahead log, whose commit takes tens of milliseconds: checksums of pages that were written twice are computed again.
-   * Only the sole connection can leave the log, so that readers use the writer's meanwhile.
+   * Without the write-ahead log: its commit would compute the checksums of pages that were written twice again, for tens of milliseconds. Only
+   * the sole connection can leave the log, so readers use the writer's meanwhile. After a failure the mark stays: the store is to be made again.
    */
-  async #load<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    if (this.#isDurable) await markLoading(this.#file)
     const database = this.#writerDatabase
     this.database.close()
     this.readFrom(database)
     try {
       database.exec(`PRAGMA journal_mode = DELETE; ${cacheSize(loadingKibibytes)}; ${synchronous(false)}`)
-      return await this.transaction(work)
-    } finally {
-      database.exec(`PRAGMA journal_mode = WAL; ${cacheSize()}; ${synchronous(this.#isDurable)}`)
-      this.readFrom(connect(this.#file, { readOnly: true, timeLimit: this.#timeLimit }))
-      this.#forgetReads()
-      this.#results.clear()
+      const result = await this.transaction(work)
+      // Before the log is in use: closing another descriptor of the file releases the locks that SQLite holds then.
+      if (this.#isDurable) await flushFile(this.#file)
+      this.#endLoad()
+      if (this.#isDurable) await markLoaded(this.#file)
+      return result
+    } catch (error) {
+      try {
+        this.#endLoad()
+      } catch {
+        // The first error says why.
+      }
+      throw error
     }
+  }
+
+  #endLoad(): void {
+    if (this.database !== this.#writerDatabase) return
+    this.#writerDatabase.exec(`${synchronous(this.#isDurable)}; PRAGMA journal_mode = WAL; ${cacheSize()}`)
+    this.readFrom(connect(this.#file, { readOnly: true, timeLimit: this.#timeLimit }))
+    this.#forgetReads()
+    this.#results.clear()
   }
 
   async copyTo(file: string, beside?: () => void): Promise<void> {
@@ -401,7 +406,7 @@ class SqliteStore extends SqliteReader implements Store {
   async close(): Promise<void> {
     // Before the writer's connection: the last connection to close checkpoints the file, which only the writer can do.
     await this.#slowQueries.close()
-    this.database.close()
+    if (this.database !== this.#writerDatabase) this.database.close()
     this.#writerDatabase.close()
   }
 }
