@@ -76,7 +76,7 @@ test('a copy of a store with a long log is complete, including writes during the
   await copy.close()
 })
 
-test('rows that are found in parts come once and in order, also while others are inserted and changed', async () => {
+test('rows that are found in parts come once and in order, also while one of them changes', async () => {
   const { store } = aStore(false)
   const ids = Array.from({ length: 120 }, () => crypto.randomUUID())
   await store.transaction(async (transaction) => {
