@@ -216,7 +216,7 @@ class SqliteStore extends SqliteReader implements Store {
    * the sole connection can leave the log, so readers use the writer's meanwhile. After a failure the mark stays: the store is to be made again.
    */
   async bulkLoad<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    if (this.#isDurable) await markLoading(this.#file)
+    await markLoading(this.#file)
     const database = this.#writerDatabase
     this.database.close()
     this.readFrom(database)
@@ -226,7 +226,7 @@ class SqliteStore extends SqliteReader implements Store {
       // Before the log is in use: closing another descriptor of the file releases the locks that SQLite holds then.
       if (this.#isDurable) await flushFile(this.#file)
       this.#endLoad()
-      if (this.#isDurable) await markLoaded(this.#file)
+      await markLoaded(this.#file)
       return result
     } catch (error) {
       try {
