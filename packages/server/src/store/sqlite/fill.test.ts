@@ -46,7 +46,7 @@ test('a failed bulk load leaves nothing, and later writes work', async () => {
     throw new Error('enough')
   })
   await assert.rejects(filled, /enough/)
-  // Whoever starts next makes the store again.
+  // The next start sees the mark, and loads the seed again.
   assert.ok(existsSync(loadingMark(file)))
   assert.equal(await store.count(Thing), 0)
   assert.deepEqual(await store.find(Thing), [])
@@ -92,5 +92,14 @@ test('rows that are found in parts come once and in order, also while one of the
     found,
     ids.filter((_, index) => index % 2 === 0),
   )
+  await store.close()
+})
+
+test('a store can be copied right after its load, also when it had been opened before', async () => {
+  const { store: before, reopened, file } = aStore(true)
+  await before.close()
+  const store = reopened()
+  await store.bulkLoad((transaction) => transaction.insert(Thing, { extId: crypto.randomUUID(), name: 'first' }))
+  await store.copyTo(`${file}-copy`)
   await store.close()
 })

@@ -36,9 +36,9 @@ export interface SqliteStoreOptions {
 
 /** Milliseconds, for one bounded query. */
 export interface QueryTime {
-  /** Of processor time. A slower query starts again on the thread for slow queries. */
+  /** Processor time after which the main thread stops a query; the thread for slow queries then runs it from the beginning. */
   readonly mainThread: number
-  /** Of real time. */
+  /** Real time after which the thread for slow queries refuses the query. */
   readonly ownThread: number
 }
 
@@ -241,6 +241,8 @@ class SqliteStore extends SqliteReader implements Store {
   #endLoad(): void {
     if (this.database !== this.#writerDatabase) return
     this.#writerDatabase.exec(`${synchronous(this.#isDurable)}; PRAGMA journal_mode = WAL; ${cacheSize()}`)
+    // The first read opens the log. SQLite may refuse a checkpoint before it: "database table is locked".
+    this.meta('seeded')
     this.readFrom(connect(this.#file, { readOnly: true, timeLimit: this.#timeLimit }))
     this.#forgetReads()
     this.#results.clear()
