@@ -15,7 +15,7 @@ export async function loadYaml(): Promise<void> {
   try {
     await loadInParts(dirname(require.resolve('yaml')))
   } catch {
-    // At once, then.
+    // The folder cannot be listed: `library` loads all files at once.
   }
   library()
 }

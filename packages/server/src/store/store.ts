@@ -71,7 +71,7 @@ export interface Reader {
   getMany<R extends AnyResource>(kind: R, extIds: readonly string[]): Promise<EntityOf<R>[]>
   find<R extends AnyResource>(kind: R, query?: Query): Promise<EntityOf<R>[]>
   /** For thousands of rows: some at a time, with turns of the event loop between. A row that changes meanwhile is seen at most once. */
-  findInParts<R extends AnyResource>(kind: R, query: Pick<Query, 'filter' | 'scope'>): AsyncIterable<EntityOf<R>[]>
+  findInParts<R extends AnyResource>(kind: R, query: Pick<Query, 'filter'>): AsyncIterable<EntityOf<R>[]>
   /** Always bounded, see `Query`. @throws QueryStopped */
   page<R extends AnyResource>(kind: R, query: Query): Promise<Page<EntityOf<R>>>
   count(kind: AnyResource, query?: Query): Promise<number>

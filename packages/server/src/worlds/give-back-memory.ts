@@ -32,7 +32,7 @@ export function createTrimmer(held = residentBytes, trim = trimNativeHeap): () =
     if (before < least + needed) return
     trim()
     least = held() ?? before
-    // What is in use cannot be returned: then it is tried less often.
+    // A trim that returned little was of no use: the next one waits until the process has grown by twice as much.
     needed = before - least < worthTrimming / 4 ? 2 * needed : worthTrimming
   }
 }

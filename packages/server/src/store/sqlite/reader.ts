@@ -151,10 +151,7 @@ export class SqliteReader implements Reader {
     return this.#entities(table, { text, parameters })
   }
 
-  async *findInParts<R extends AnyResource>(
-    kind: R,
-    query: Pick<Query, 'filter' | 'scope'>,
-  ): AsyncGenerator<EntityOf<R>[]> {
+  async *findInParts<R extends AnyResource>(kind: R, query: Pick<Query, 'filter'>): AsyncGenerator<EntityOf<R>[]> {
     const table = this.table(kind)
     const where = this.#conditions(table, query)
     const text = `SELECT sequence, document FROM ${table.name} WHERE ${where.text} AND sequence > ?

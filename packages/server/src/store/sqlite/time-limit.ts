@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 /** Always true; a call costs a quarter of a microsecond. */
 export const inTime = 'in_time()'
 
+/** Real time for processor time: a query that waits for the disk uses hardly any of the latter. */
 const waitingFactor = 10
 
 export class TimeIsUp extends Error {}
@@ -32,7 +33,6 @@ export class TimeLimit {
     const isUsedUp = (): boolean => {
       const { user, system } = process.threadCpuUsage(before)
       const now = performance.now()
-      // Waiting for the disk takes real time alone.
       const left = Math.min(milliseconds - (user + system) / 1000, began + waitingFactor * milliseconds - now)
       this.#until = now + left
       return left <= 0
