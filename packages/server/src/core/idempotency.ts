@@ -1,6 +1,6 @@
 /** Replays the first answer to a retry; recorded in the transaction of the effect. Source: conventions 6. */
 import { createHmac, hash } from 'node:crypto'
-import type { Reader, Transaction } from '../store/store.ts'
+import { type Reader, type Transaction, UniqueViolation } from '../store/store.ts'
 import { ApiError } from './api-error.ts'
 import { RememberedAnswer } from './records.ts'
 import type { Reply } from './reply.ts'
@@ -42,8 +42,13 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       const answer = options.seal(JSON.stringify(reply), `answer/${key}`)
       const expires = formatTime(options.clock.now() + retentionMilliseconds)
       const record = { extId: key, fingerprint, status: reply.status, answer, expires }
-      if ((await store.get(RememberedAnswer, key)) === undefined) await store.insert(RememberedAnswer, record)
-      else await store.replace(RememberedAnswer, record)
+      try {
+        await store.insert(RememberedAnswer, record)
+      } catch (error) {
+        // An expired answer that is not pruned yet.
+        if (!(error instanceof UniqueViolation)) throw error
+        await store.replace(RememberedAnswer, record)
+      }
     },
   }
 }

@@ -95,3 +95,22 @@ test('audit records are kept for 400 days, replayable responses for one', async 
   await pass(2)
   assert.equal(await told(), 0)
 })
+
+test('an answer that expired and is not pruned yet is not replayed; the next request with its id replaces it', async () => {
+  const requestId = randomUUID()
+  const body = { key: 'Expired', value: 'once' }
+  const create = () => app.call('POST', '/platform/v4.3/config/categories', { body, requestId })
+  const remove = async (extId: string): Promise<void> => {
+    assert.equal((await app.call('DELETE', `/platform/v4.3/config/categories/${extId}`)).status, 204)
+  }
+  const first = await create()
+  await remove(first.data.extId)
+  const expires = '2000-01-01T00:00:00Z'
+  for (const { extId } of await app.store.find(RememberedAnswer))
+    await app.store.transaction((transaction) => transaction.observe(RememberedAnswer, extId, { expires }))
+  const second = await create()
+  assert.deepEqual([second.status, second.replayed ?? false], [201, false])
+  assert.notEqual(second.data.extId, first.data.extId)
+  const again = await create()
+  assert.deepEqual([again.status, again.replayed, again.data.extId], [201, true, second.data.extId])
+})
