@@ -115,9 +115,20 @@ function derive(masterKey: Buffer, use: 'wrap' | 'check'): Buffer {
 }
 
 function encrypt(key: CipherKey, plain: Buffer, about: string): string {
-  const nonce = randomBytes(nonceBytes)
+  const nonce = nextNonce()
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about))
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url')
+}
+
+const noncesDrawn = 256
+let nonces = Buffer.alloc(0)
+
+/** Drawn many at a time: a call for random bytes takes as long as sealing a short text. */
+function nextNonce(): Buffer {
+  if (nonces.length === 0) nonces = randomBytes(noncesDrawn * nonceBytes)
+  const nonce = nonces.subarray(0, nonceBytes)
+  nonces = nonces.subarray(nonceBytes)
+  return nonce
 }
 
 function decrypt(key: CipherKey, content: string, about: string): Buffer {
