@@ -186,7 +186,7 @@ export class WorldControl implements WorldHooks {
     const { store } = (await this.#pipeline) ?? {}
     await store?.transaction(async (transaction) => {
       for (const { extId, ...values } of counts)
-        if ((await transaction.get(FaultRule, extId)) !== undefined) await transaction.observe(FaultRule, extId, values)
+        if (await transaction.has(FaultRule, extId)) await transaction.observe(FaultRule, extId, values)
     })
   }
 

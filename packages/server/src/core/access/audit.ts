@@ -33,7 +33,7 @@ export function createAudit(store: Store, clock: Clock, ids: Ids): Audit {
 
   /** If the last record is missing, its transaction was rolled back: read the newest one. */
   async function newestHash(transaction: Transaction): Promise<string> {
-    if (last !== undefined && (await transaction.get(AuditRecord, last.extId)) !== undefined) return last.hash
+    if (last !== undefined && (await transaction.has(AuditRecord, last.extId))) return last.hash
     const [newest] = await transaction.find(AuditRecord, { newestFirst: true, limit: 1 })
     return newest?.hash ?? ''
   }

@@ -4,6 +4,7 @@ import type { Reader } from '../../store/store.ts'
 export const readsOf = (reader: Reader): Reader => ({
   kinds: reader.kinds,
   get: (kind, extId) => reader.get(kind, extId),
+  has: (kind, extId) => reader.has(kind, extId),
   row: (kind, extId) => reader.row(kind, extId),
   getMany: (kind, extIds) => reader.getMany(kind, extIds),
   find: (kind, query) => reader.find(kind, query),

@@ -99,7 +99,7 @@ export async function makeAccount(
 
 export async function removeAccount(store: Transaction, managerExtId: string): Promise<void> {
   const user = accountIdOf(managerExtId)
-  if ((await store.get(User, user)) === undefined) return
+  if (!(await store.has(User, user))) return
   for (const key of await store.findWhere(Key, { userExtId: user })) await store.remove(Key, key.extId)
   await store.remove(AuthorizationPolicy, idOf('policy', managerExtId))
   await store.remove(Role, idOf('role', managerExtId))

@@ -81,7 +81,7 @@ async function* leasesAreCounted(store: Reader): AsyncGenerator<Broken> {
       }
   }
   for await (const { extId } of rowsOf(store, AddressTally))
-    if ((await store.get(Subnet, extId)) === undefined)
+    if (!(await store.has(Subnet, extId)))
       yield { about: [extId], fault: `addresses are counted of the subnet ${extId}, which is not there` }
 }
 

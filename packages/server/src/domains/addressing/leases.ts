@@ -128,7 +128,7 @@ export async function requireLeasable(
 /** Skips leases that no longer exist. */
 export async function release(store: Transaction, leases: readonly Lease[]): Promise<void> {
   for (const lease of leases) {
-    if ((await store.get(AddressLease, lease.extId)) === undefined) continue
+    if (!(await store.has(AddressLease, lease.extId))) continue
     await store.remove(AddressLease, lease.extId)
     if (lease.holderExtId !== undefined) await detachFloatingIp(store, lease.holderExtId, textOfLease(lease))
     await removeFromRuns(store, lease.subnetExtId!, addressOfLease(lease))
@@ -267,7 +267,7 @@ export async function tallyOf(store: Reader, subnetExtId: string): Promise<{ ass
 
 async function addToTally(store: Transaction, subnetExtId: string, kind: LeaseKind, count: number): Promise<void> {
   if (count === 0 || kind === 'GATEWAY' || kind === 'DHCP_SERVER') return
-  const isNew = (await store.get(AddressTally, subnetExtId)) === undefined
+  const isNew = !(await store.has(AddressTally, subnetExtId))
   const tally = { extId: subnetExtId, ...(await tallyOf(store, subnetExtId)) }
   tally[kind === 'RESERVED' ? 'reserved' : 'assigned'] += count
   if (isNew) await store.insert(AddressTally, tally)

@@ -166,7 +166,7 @@ export async function requireClaim(store: Reader, attachmentExtId: string): Prom
 
 /** @throws ApiError when another task has detached it */
 export async function requireAttached(store: Reader, attachment: Attachment): Promise<void> {
-  if ((await store.get(VolumeGroupAttachment, attachment.extId)) === undefined) throw takenBack()
+  if (!(await store.has(VolumeGroupAttachment, attachment.extId))) throw takenBack()
 }
 
 const takenBack = (): ApiError =>

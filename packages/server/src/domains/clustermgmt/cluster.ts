@@ -121,7 +121,7 @@ async function countInefficientVms(ctx: ScheduleContext): Promise<void> {
     const found = await inefficientVms(ctx, extId)
     if (found === inefficientVmCount) continue
     await ctx.store.transaction(async (transaction) => {
-      if ((await transaction.get(Cluster, extId)) === undefined) return
+      if (!(await transaction.has(Cluster, extId))) return
       await transaction.observe(Cluster, extId, { inefficientVmCount: found })
     })
   }

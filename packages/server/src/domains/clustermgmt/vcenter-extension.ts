@@ -115,7 +115,7 @@ async function setRegistered(
   { extId, clusterExtId }: Input,
   isRegistered: boolean,
 ): Promise<void> {
-  if ((await store.get(VcenterExtension, extId)) === undefined) return
+  if (!(await store.has(VcenterExtension, extId))) return
   await store.update(VcenterExtension, extId, { isRegistered })
   const cluster = await store.get(Cluster, clusterExtId)
   const managementServer = cluster?.network?.managementServer

@@ -12,8 +12,8 @@ import type { Reader } from '../../store/store.ts'
 export type ProviderType = 'LDAP' | 'SAML'
 
 export async function providerType(store: Reader, idpId: string): Promise<ProviderType | undefined> {
-  if ((await store.get(DirectoryService, idpId)) !== undefined) return 'LDAP'
-  return (await store.get(SamlIdentityProvider, idpId)) === undefined ? undefined : 'SAML'
+  if (await store.has(DirectoryService, idpId)) return 'LDAP'
+  return (await store.has(SamlIdentityProvider, idpId)) ? 'SAML' : undefined
 }
 
 export const unknownProvider = (type: ProviderType, idpId: string): ApiError =>

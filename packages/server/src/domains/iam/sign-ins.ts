@@ -83,7 +83,7 @@ export class SignIns {
     await this.#options.store.transaction(async (transaction) => {
       await transaction.removeWhere(SignInLock, endedBefore(this.#options.clock.iso()))
       const row = { extId, name, until: formatTime(until) }
-      if ((await transaction.get(SignInLock, extId)) === undefined) await transaction.insert(SignInLock, row)
+      if (!(await transaction.has(SignInLock, extId))) await transaction.insert(SignInLock, row)
       else await transaction.replace(SignInLock, row)
     })
   }

@@ -64,7 +64,7 @@ async function validBridges(ctx: StepContext, migration: Migration): Promise<rea
       ...{ verb: 'migrate', kind: 'bridge', name },
       ...{ referencedKind, referencedExtId },
     })
-  if (!isKnown || (await ctx.store.get(Cluster, clusterExtId)) === undefined) throw missing('Cluster', clusterExtId)
+  if (!isKnown || !(await ctx.store.has(Cluster, clusterExtId))) throw missing('Cluster', clusterExtId)
   if (!ctx.drivers.hardware.isReachable(clusterExtId))
     throw DriverError.retryable(`the cluster ${clusterExtId} does not answer`)
   const hosts = await ctx.store.findWhere(Host, { 'cluster/uuid': clusterExtId })

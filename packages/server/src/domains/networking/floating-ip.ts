@@ -157,7 +157,7 @@ async function translate({ drivers, store }: StepContext, floatingIp: FloatingIp
   if (vmNicReference !== undefined && !(await hasAddress(store, vmNicReference, privateIp)))
     throw referenceNotFound('associate', name, 'NIC', vmNicReference)
   const session = floatingIp.loadBalancerSessionReference
-  if (session !== undefined && (await store.get(LoadBalancerSession, session)) === undefined)
+  if (session !== undefined && !(await store.has(LoadBalancerSession, session)))
     throw referenceNotFound('associate', name, 'load balancer session', session)
   await drivers.networkFabric.programFloatingIp({
     extId,

@@ -74,8 +74,7 @@ const unreserveTask = defineTask<ReservationInput>({
 /** Leases stay held until the task ends, so that a rollback only has to clear the mark. */
 async function markLeaving(store: Transaction, leases: readonly Lease[], isLeaving: true | undefined): Promise<void> {
   for (const { extId } of leases) {
-    if ((await store.get(AddressLease, extId)) !== undefined)
-      await store.observe(AddressLease, extId, { isLeaving } as Partial<Lease>)
+    if (await store.has(AddressLease, extId)) await store.observe(AddressLease, extId, { isLeaving } as Partial<Lease>)
   }
 }
 

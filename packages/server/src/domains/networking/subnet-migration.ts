@@ -172,7 +172,7 @@ async function settle(
   { subnetExtId }: OfSubnet,
   changes: Partial<SubnetEntity>,
 ): Promise<void> {
-  if ((await store.get(Subnet, subnetExtId)) === undefined) return
+  if (!(await store.has(Subnet, subnetExtId))) return
   await (changes.isAdvancedNetworking === true
     ? store.update(Subnet, subnetExtId, changes)
     : store.observe(Subnet, subnetExtId, changes))

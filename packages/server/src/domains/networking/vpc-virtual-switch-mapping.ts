@@ -173,7 +173,7 @@ async function carry(ctx: StepContext, mapping: MappingEntity): Promise<void> {
 
 async function endUnmapped({ store }: RecordContext, { mappings }: Mapping): Promise<void> {
   for (const { after, before } of mappings) {
-    if ((await store.get(VpcVirtualSwitchMapping, after.extId)) === undefined) continue
+    if (!(await store.has(VpcVirtualSwitchMapping, after.extId))) continue
     if (before === undefined) await store.remove(VpcVirtualSwitchMapping, after.extId)
     else await store.update(VpcVirtualSwitchMapping, after.extId, { change: undefined })
   }

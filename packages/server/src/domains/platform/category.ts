@@ -48,11 +48,7 @@ export const category = implement(
       const stored = ctx.target
       refuseSystemTypes(stored.type)
       const ownerUuid = body.ownerUuid ?? stored.ownerUuid
-      if (
-        ownerUuid !== undefined &&
-        ownerUuid !== stored.ownerUuid &&
-        (await ctx.store.get(User, ownerUuid)) === undefined
-      ) {
+      if (ownerUuid !== undefined && ownerUuid !== stored.ownerUuid && !(await ctx.store.has(User, ownerUuid))) {
         throw notFound(User, ownerUuid, 'ownerUuid')
       }
       await ctx.store.replace(Category, {

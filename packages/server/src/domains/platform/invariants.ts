@@ -22,6 +22,6 @@ async function* tasks(store: Reader): AsyncGenerator<Broken> {
     if (task.completedTime === undefined) yield say('has no end')
     if (task.isCancelable === true) yield say('can still be cancelled')
     for (const part of subTasks)
-      if ((await store.get(Task, part.extId as string)) === undefined) yield say(`has lost its part ${part.extId}`)
+      if (!(await store.has(Task, part.extId as string))) yield say(`has lost its part ${part.extId}`)
   }
 }

@@ -155,7 +155,7 @@ export const registerRemote = defineTask<RegisterInput>({
   onUndone: async (ctx, { attemptExtId }) => {
     // The rollback may have removed the account of the remote manager.
     ctx.services.access.changed()
-    if ((await ctx.store.get(RegistrationAttempt, attemptExtId)) !== undefined)
+    if (await ctx.store.has(RegistrationAttempt, attemptExtId))
       await ctx.store.remove(RegistrationAttempt, attemptExtId)
   },
 })

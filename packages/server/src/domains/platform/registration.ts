@@ -32,8 +32,7 @@ const probeRegistrations: Schedule = {
     if (changed.length > 0)
       await ctx.store.transaction(async (transaction) => {
         for (const [extId, changes] of changed) {
-          if ((await transaction.get(Registration, extId)) !== undefined)
-            await transaction.observe(Registration, extId, changes)
+          if (await transaction.has(Registration, extId)) await transaction.observe(Registration, extId, changes)
         }
       })
     return hasUnknown ? 'again' : undefined

@@ -112,7 +112,7 @@ export async function claimDevices(
 ): Promise<ReadonlyMap<string, OneVmDevice>> {
   const chosen = await chooseDevices(ctx, vm, wishes)
   for (const [partExtId, { extId: deviceExtId, hostExtId, clusterExtId }] of chosen) {
-    if ((await ctx.store.get(DeviceClaim, partExtId)) !== undefined) continue
+    if (await ctx.store.has(DeviceClaim, partExtId)) continue
     const claim = { deviceExtId, vmExtId: vm.extId, partExtId, hostExtId, clusterExtId }
     await ctx.store.insert(DeviceClaim, { extId: partExtId, ...claim })
   }
@@ -120,7 +120,7 @@ export async function claimDevices(
 }
 
 export async function releaseDevice(store: Transaction, partExtId: string): Promise<void> {
-  if ((await store.get(DeviceClaim, partExtId)) !== undefined) await store.remove(DeviceClaim, partExtId)
+  if (await store.has(DeviceClaim, partExtId)) await store.remove(DeviceClaim, partExtId)
 }
 
 export async function releaseDevices(store: Transaction, vmExtId: string): Promise<void> {

@@ -48,8 +48,7 @@ export async function beginMaintenance(
   taskExtId: string,
 ): Promise<void> {
   const started = { clusterExtId, taskExtId, isEvacuating: true }
-  if ((await store.get(HostMaintenance, hostExtId)) !== undefined)
-    await store.update(HostMaintenance, hostExtId, started)
+  if (await store.has(HostMaintenance, hostExtId)) await store.update(HostMaintenance, hostExtId, started)
   else await store.insert(HostMaintenance, { extId: hostExtId, ...started, movedVmExtIds: [], stoppedVmExtIds: [] })
 }
 

@@ -13,7 +13,7 @@ export async function recordDisks(store: Transaction, hostExtId: string, drives:
   const row = await store.row(Host, hostExtId)
   if (row === undefined) return
   for (const drive of drives)
-    if (drive.isInPool && (await store.get(Disk, drive.extId)) === undefined)
+    if (drive.isInPool && !(await store.has(Disk, drive.extId)))
       await store.insert(Disk, diskOf(row.entity, row.sequence, drive))
 }
 

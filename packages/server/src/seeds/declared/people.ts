@@ -59,7 +59,7 @@ export async function fillPeople(filling: Filling, declared: Declared): Promise<
 
 async function storeSystemRoles({ ctx }: Filling): Promise<void> {
   for (const row of systemRoleRows(ctx.tenantId))
-    if ((await ctx.store.get(Role, row.extId)) === undefined) await ctx.store.insert(Role, row)
+    if (!(await ctx.store.has(Role, row.extId))) await ctx.store.insert(Role, row)
 }
 
 const fillRoles = (filling: Filling, roles: Declared['roles']): Promise<void> =>

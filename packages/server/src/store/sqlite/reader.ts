@@ -129,6 +129,11 @@ export class SqliteReader implements Reader {
     return (await this.row(kind, extId))?.entity
   }
 
+  async has(kind: AnyResource, extId: string): Promise<boolean> {
+    const sql = `SELECT 1 FROM ${this.table(kind).name} WHERE ext_id = ? AND published = 1`
+    return this.prepare(sql).get(extId) !== undefined
+  }
+
   async pending<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined> {
     const table = this.table(kind)
     const found = this.#of(table).getAny.get(extId) as { document: string } | undefined

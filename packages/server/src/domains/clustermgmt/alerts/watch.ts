@@ -109,7 +109,7 @@ async function update(
 
 async function keep(store: Transaction, alert: Alert, closedAt: string): Promise<void> {
   const { clusterExtId } = alert
-  if ((await store.get(Cluster, clusterExtId)) === undefined) return
+  if (!(await store.has(Cluster, clusterExtId))) return
   await store.insert(ClosedAlert, { ...alert, closedAt })
   const oldest = Date.parse(closedAt) - 1000 * retentionSeconds
   for (const closed of await store.findWhere(ClosedAlert, { clusterExtId }))
@@ -123,7 +123,7 @@ async function notify(
   change: Notice['change'],
 ): Promise<void> {
   // A removed cluster has no receivers.
-  if ((await store.get(Cluster, alert.clusterExtId)) === undefined) return
+  if (!(await store.has(Cluster, alert.clusterExtId))) return
   for (const receiver of Object.keys(alertReceivers))
     await store.insert(AlertNotice, { ...alert, extId: ids.uuid(), receiver, alertExtId, change, time: clock.iso() })
 }

@@ -64,7 +64,7 @@ export const destroyCluster = defineTask<Destruction>({
       record: async ({ store }, { clusterExtId }) => {
         await removeInventory(store, clusterExtId)
         const registration = registrationIdOf(clusterExtId)
-        if ((await store.get(Registration, registration)) !== undefined) await store.remove(Registration, registration)
+        if (await store.has(Registration, registration)) await store.remove(Registration, registration)
       },
     },
   ],

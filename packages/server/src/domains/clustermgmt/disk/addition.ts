@@ -107,7 +107,7 @@ export const addDisk = defineTask<Addition>({
         await ctx.drivers.hardware.poolDrive(input.clusterExtId, input.diskExtId, bytes)
       },
       record: async (ctx, input) => {
-        if ((await ctx.store.get(Disk, input.diskExtId)) === undefined)
+        if (!(await ctx.store.has(Disk, input.diskExtId)))
           await recordDisks(ctx.store, input.hostExtId, [presentDrive(ctx, input)])
         else await changeDisk(ctx.store, input.diskExtId, inPool)
       },

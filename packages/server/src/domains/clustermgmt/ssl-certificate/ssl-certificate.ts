@@ -105,8 +105,7 @@ export const sslCertificate = implement(
             'The certificate of this service comes from the files of --tls-cert and --tls-key. Replace those and restart, or start without them.',
         })
       // The row holds the entity tag, so that of two updates with one tag the second is refused.
-      if ((await ctx.store.get(SSLCertificate, clusterExtId)) === undefined)
-        await ctx.store.insert(SSLCertificate, ctx.target)
+      if (!(await ctx.store.has(SSLCertificate, clusterExtId))) await ctx.store.insert(SSLCertificate, ctx.target)
       await ctx.store.touch(SSLCertificate, clusterExtId)
       const pair = prepared as CertificatePair | undefined
       const input = { clusterExtId, ...(pair === undefined ? {} : { pair }) }

@@ -55,7 +55,7 @@ export async function readRemoteEnd(
     const subnet = await one('subnets', stretchSubnetReference)
     if (connectionType === 'VPN')
       return defined({ subnet, connection: await one('vpnConnections', connectionReference) })
-    const isOwnEntity = (await ctx.store.get(Gateway, connectionReference)) !== undefined
+    const isOwnEntity = await ctx.store.has(Gateway, connectionReference)
     return defined({ subnet, gateway: isOwnEntity ? undefined : await one('vtepGateways', connectionReference) })
   } catch (error) {
     if (error instanceof ApiError) return { refusal: error }
@@ -148,9 +148,9 @@ async function managerFaults(ctx: WriteContext, body: StretchBody): Promise<read
     // An unregistration removes the manager first, in the transaction that looks for stretches, and the registration later.
     ...(remote.pcClusterReference === own?.extId
       ? [invalidField(path, 'expected another manager than this one')]
-      : (await ctx.store.get(DomainManager, remote.pcClusterReference ?? '')) === undefined
-        ? [missing(ctx, body, path, 'domain manager')]
-        : []),
+      : (await ctx.store.has(DomainManager, remote.pcClusterReference ?? ''))
+        ? []
+        : [missing(ctx, body, path, 'domain manager')]),
   ]
 }
 

@@ -22,7 +22,7 @@ export async function restorePointsOf(ctx: ReadContext, source: RestoreSource): 
   const now = ctx.clock.now()
   if (isExpired(source, now)) throw notFound(RestoreSource, source.extId, 'restoreSourceExtId')
   ctx.noteUse(async (store) => {
-    if ((await store.get(RestoreSource, source.extId)) === undefined) return
+    if (!(await store.has(RestoreSource, source.extId))) return
     await store.observe(RestoreSource, source.extId, { lastUsedTime: ctx.clock.iso() })
   })
   const { manifests, warnings } = await read(ctx, source, now)

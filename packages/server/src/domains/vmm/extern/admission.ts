@@ -62,7 +62,7 @@ export async function requireExternVm(store: Reader, vmExtId: string): Promise<E
 
 /** Raises the version: an entity tag that was read while the task ran is outdated in any case. */
 export async function endExternUnchanged(ctx: RecordContext, { vmExtId }: OfVm): Promise<void> {
-  if ((await ctx.store.get(ExternVm, vmExtId)) !== undefined) await ctx.store.touch(ExternVm, vmExtId)
+  if (await ctx.store.has(ExternVm, vmExtId)) await ctx.store.touch(ExternVm, vmExtId)
 }
 
 export const affectedExternVm = ({ extId, name }: ExternVmEntity): AffectedEntity => ({

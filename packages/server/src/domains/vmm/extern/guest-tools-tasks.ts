@@ -234,7 +234,7 @@ export const uninstallTools = defineTask<OfVm>({
     {
       name: 'clear',
       record: async (ctx, input) => {
-        if ((await ctx.store.get(ExternVm, input.vmExtId)) !== undefined) await setTools(ctx, input, undefined)
+        if (await ctx.store.has(ExternVm, input.vmExtId)) await setTools(ctx, input, undefined)
       },
     },
   ],

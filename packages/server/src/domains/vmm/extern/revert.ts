@@ -70,7 +70,7 @@ export const revert = defineTask<Revert>({
         const point = await ctx.store.get(VmRecoveryPoint, input.pointExtId)
         // The tools are those of the captured disks.
         const changes = { nutanixGuestTools: point?.externVm?.nutanixGuestTools, toolsRebootAt: undefined }
-        if (point !== undefined && (await ctx.store.get(ExternVm, input.vmExtId)) !== undefined)
+        if (point !== undefined && (await ctx.store.has(ExternVm, input.vmExtId)))
           await ctx.store.update(ExternVm, input.vmExtId, changes as Partial<ExternVmEntity>)
         await mirrorAndTouch(ctx, input, vm)
         ctx.complete([{ name: 'VM Recovery Point UUID', value: input.pointExtId }])

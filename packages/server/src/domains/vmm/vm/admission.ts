@@ -41,7 +41,7 @@ export async function requireVm(store: Reader, vmExtId: string, operation?: Stat
 
 /** A failed mutation raises the version as well. */
 export async function endUnchanged(ctx: RecordContext, { vmExtId }: OfVm): Promise<void> {
-  if ((await ctx.store.get(Vm, vmExtId)) !== undefined) await ctx.store.touch(Vm, vmExtId)
+  if (await ctx.store.has(Vm, vmExtId)) await ctx.store.touch(Vm, vmExtId)
 }
 
 export const affectedVm = (vm: Pick<VmEntity, 'extId' | 'name'>): AffectedEntity => ({

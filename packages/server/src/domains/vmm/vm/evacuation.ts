@@ -23,8 +23,7 @@ async function leaving(
 
 /** Other operations are permitted again; `reserved` had stopped them. */
 async function unlock(ctx: RecordContext, { vmExtId }: VmOfHost): Promise<void> {
-  if ((await ctx.store.get(Vm, vmExtId)) !== undefined)
-    await ctx.store.observe(Vm, vmExtId, { migrationTaskExtId: undefined })
+  if (await ctx.store.has(Vm, vmExtId)) await ctx.store.observe(Vm, vmExtId, { migrationTaskExtId: undefined })
 }
 
 /** @param target chooses and reserves a host; undefined: the VM stays */
@@ -115,7 +114,7 @@ export const stopForMaintenance = defineTask<VmOfHost & { readonly asksGuest: bo
       progress: 95,
       record: async (ctx, input) => {
         const stopped = ctx.outputs['stop']
-        if (stopped === undefined || (await ctx.store.get(Vm, input.vmExtId)) === undefined) return undefined
+        if (stopped === undefined || !(await ctx.store.has(Vm, input.vmExtId))) return undefined
         await recordDeparture(ctx.store, input, 'stoppedVmExtIds')
         return recordOff(ctx, input, stopped)
       },

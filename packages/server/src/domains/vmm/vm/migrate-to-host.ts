@@ -85,7 +85,7 @@ export const migrateToHost = defineTask<ToHost>({
 })
 
 async function unlock(ctx: Parameters<typeof endUnchanged>[0], input: OfVm): Promise<void> {
-  if ((await ctx.store.get(Vm, input.vmExtId)) === undefined) return
+  if (!(await ctx.store.has(Vm, input.vmExtId))) return
   await ctx.store.observe(Vm, input.vmExtId, { migrationTaskExtId: undefined })
   await endUnchanged(ctx, input)
 }

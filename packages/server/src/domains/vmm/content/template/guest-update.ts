@@ -75,7 +75,7 @@ const openUpdate = makingVm<Initiation>('vmm.initiate-guest-update', {
 })
 
 async function closeUpdate(ctx: RecordContext, templateExtId: string): Promise<void> {
-  if ((await ctx.store.get(Template, templateExtId)) === undefined) return
+  if (!(await ctx.store.has(Template, templateExtId))) return
   await ctx.store.update(Template, templateExtId, { updatedVmExtId: undefined, guestUpdateStatus: undefined })
 }
 

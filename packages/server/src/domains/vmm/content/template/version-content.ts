@@ -81,7 +81,7 @@ export async function withPresentParts(store: Reader, blueprint: Blueprint, { ni
   const present = (await store.getMany(Category, idsOf(categories))).map(({ extId }) => ({ extId }))
   for (const [index, { networkInfo }] of (nics === undefined ? (spec.nics ?? []) : []).entries()) {
     const extId = networkInfo?.subnet?.extId
-    if (extId !== undefined && (await store.get(Subnet, extId)) === undefined)
+    if (extId !== undefined && !(await store.has(Subnet, extId)))
       throw new ApiError('VMM_ENTITY_NOT_FOUND', {
         kind: Subnet.title,
         id: extId,

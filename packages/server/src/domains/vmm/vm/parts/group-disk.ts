@@ -135,7 +135,7 @@ export const detachTask = defineTask<OfGroupDisk>({
       },
       undo: async ({ drivers, store }, { vmExtId, attachment }) => {
         const { extId, volumeGroupExtId, scsiIndex } = attachment
-        const isAttached = (await store.get(VolumeGroupAttachment, extId)) !== undefined
+        const isAttached = await store.has(VolumeGroupAttachment, extId)
         if (isAttached) await drivers.blockStorage.plug(volumeGroupExtId as string, vmExtId, scsiIndex as number)
       },
     },

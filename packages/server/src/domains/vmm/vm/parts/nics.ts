@@ -195,10 +195,9 @@ export interface MissingReference {
 
 export async function missingReferenceOf(store: Reader, nic: NicEntity): Promise<MissingReference | undefined> {
   const subnet = nic.networkInfo?.subnet?.extId
-  if (subnet !== undefined && (await store.get(Subnet, subnet)) === undefined) return { kind: 'subnet', id: subnet }
+  if (subnet !== undefined && !(await store.has(Subnet, subnet))) return { kind: 'subnet', id: subnet }
   const { profileExtId: profile } = virtualFunctionOf(nic) ?? {}
-  if (profile !== undefined && (await store.get(NicProfile, profile)) === undefined)
-    return { kind: 'NIC profile', id: profile }
+  if (profile !== undefined && !(await store.has(NicProfile, profile))) return { kind: 'NIC profile', id: profile }
   return undefined
 }
 

@@ -281,7 +281,7 @@ async function switchOver(ctx: RecordContext, input: Revert): Promise<{ keep: Le
 /** Categories and an owner that were deleted since are left out with a warning. */
 async function withExistingReferences(ctx: RecordContext, vm: VmEntity, next: VmEntity): Promise<VmEntity> {
   const ownerExtId = next.ownershipInfo?.owner?.extId
-  const isOwnerKnown = ownerExtId === undefined || (await ctx.store.get(User, ownerExtId)) !== undefined
+  const isOwnerKnown = ownerExtId === undefined || (await ctx.store.has(User, ownerExtId))
   if (!isOwnerKnown) ctx.warn(`The owner ${ownerExtId} was deleted: the VM keeps its owner.`)
   const existing = new Set((await ctx.store.getMany(Category, idsOf(next.categories))).map(({ extId }) => extId))
   for (const extId of idsOf(next.categories))
