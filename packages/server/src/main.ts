@@ -11,9 +11,7 @@ const { StartRefusal } = await import('./core/start-refusal.ts')
 /** Below the 10 s that a stop may take. */
 const stopMillis = 9_000
 
-/** The first answers come before the garbage collection, which takes some 50 ms. */
-const settleMillis = 1_000
-const trimMillis = 1_000
+const memoryMillis = 1_000
 
 let stopped = false
 const [command, ...options] = process.argv.slice(2)
@@ -54,15 +52,16 @@ async function start(): Promise<void> {
   const { createApp } = await import('./app.ts')
   const { Standby } = await import('./app/standby.ts')
   const { refusalToListen } = await import('./app/refusal-to-listen.ts')
-  const { createTrimmer, giveBackMemory } = await import('./worlds/give-back-memory.ts')
+  const { createTrimmer, IdleCollector } = await import('./worlds/give-back-memory.ts')
   const { certificatePath } = await import('./http/certificate.ts')
   const standby = config.standby ? new Standby(config, (line) => print([line])) : undefined
   let began = 0
+  const collector = new IdleCollector()
   const open = () => {
     if (standby?.server !== undefined) began = performance.now()
     return createApp(config, {
       tell: (line) => print([line]),
-      worldsGone: () => void giveBackMemory().catch(() => undefined),
+      worldsGone: () => collector.request(),
     })
   }
   const opening = standby === undefined ? open() : standby.open(open)
@@ -84,11 +83,13 @@ async function start(): Promise<void> {
     `World        ${config.data}`,
     `Ready in ${Math.round(performance.now() - began)} ms: ${api}`,
   ])
-  // Frees memory that only the start needed.
-  setTimeout(async () => {
-    await giveBackMemory().catch(() => undefined)
-    setInterval(createTrimmer(), trimMillis).unref()
-  }, settleMillis).unref()
+  // Memory that only the start needed.
+  collector.request()
+  const trim = createTrimmer()
+  const keepMemoryLow = async (): Promise<void> => {
+    if (!(await collector.look().catch(() => false))) trim()
+  }
+  setInterval(keepMemoryLow, memoryMillis).unref()
 }
 
 /** Makes the folder private before the compile cache would create it readable by everybody. */

@@ -1,10 +1,11 @@
+import { performance } from 'node:perf_hooks'
 import { DatabaseSync } from 'node:sqlite'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 let collect: ((options: object) => Promise<void>) | undefined
 
-/** Returns free pages to the system. Blocks for about 100 ms: only in the service's own process, without requests. */
+/** Returns free pages to the system. Blocks for 100 to 250 ms, so only while no requests are served. */
 export async function giveBackMemory(): Promise<void> {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc')
@@ -13,6 +14,44 @@ export async function giveBackMemory(): Promise<void> {
   // Finalizers in the first collection release more objects.
   for (let pass = 0; pass < 2; pass++) await collect({ type: 'major', execution: 'async', flavor: 'last-resort' })
   trimNativeHeap()
+}
+
+/** Share of a second: requests that arrive now and then stay below it. */
+const idleBelow = 0.1
+
+/** Collects garbage only in a pause of the requests, which would wait for it. */
+export class IdleCollector {
+  readonly #used: () => number
+  readonly #collect: () => Promise<void>
+  #isRequested = false
+
+  /** @param used share of the time since the last call in which the event loop worked */
+  constructor(used = eventLoopUse(), collect = giveBackMemory) {
+    this.#used = used
+    this.#collect = collect
+  }
+
+  request(): void {
+    this.#isRequested = true
+  }
+
+  /** Call it every second. @returns whether it collected */
+  async look(): Promise<boolean> {
+    const used = this.#used()
+    if (!this.#isRequested || used >= idleBelow) return false
+    this.#isRequested = false
+    await this.#collect()
+    return true
+  }
+}
+
+function eventLoopUse(): () => number {
+  let last = performance.eventLoopUtilization()
+  return () => {
+    const before = last
+    last = performance.eventLoopUtilization()
+    return performance.eventLoopUtilization(last, before).utilization
+  }
 }
 
 /** In bytes: returning less is not worth the 2 ms that it takes. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
-import { createTrimmer } from '../../src/worlds/give-back-memory.ts'
+import { createTrimmer, IdleCollector } from '../../src/worlds/give-back-memory.ts'
 import { compiledSources } from '../support/compiled.ts'
 
 const source = new URL('../../src/worlds/give-back-memory.ts', import.meta.url).href
@@ -38,6 +38,23 @@ test('memory of closed databases goes back to the system, although another one s
   assert.ok(full - start > 90, `too little was allocated to see anything. ${seen}`)
   assert.ok(end - start < 30, seen)
   assert.deepEqual([rows, stderr], [1000, ''])
+})
+
+test('garbage is collected once for a request, in the first second in which the event loop was nearly idle', async () => {
+  let [used, collections] = [0, 0]
+  const collector = new IdleCollector(
+    () => used,
+    async () => void collections++,
+  )
+  const seen: boolean[] = []
+  for (const step of [0.01, 'request', 0.9, 0.1, 0.05, 0.05, 'request', 0.02]) {
+    if (typeof step === 'string') collector.request()
+    else {
+      used = step
+      seen.push(await collector.look())
+    }
+  }
+  assert.deepEqual([seen, collections], [[false, false, false, true, false, true], 2])
 })
 
 test('heaps are trimmed when the process holds 24 MiB more than its least since the last time', () => {
