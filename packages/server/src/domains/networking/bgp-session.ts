@@ -6,7 +6,7 @@ import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { type ApiError, refuseAll } from '../../core/api-error.ts'
 import { type Address, formatPrefix, readAddress, writeAddress } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
-import { bodyRules, implement, type ReadContext, type WriteContext } from '../context.ts'
+import { affected, bodyRules, implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { interfaceFor, keepInterfaces } from './bgp-interfaces.ts'
 import { programPeer } from './bgp-peer.ts'
@@ -61,12 +61,11 @@ const sessions = lifecycle<SessionEntity, SessionBody, SessionReferences>(BgpSes
   async task(ctx, { localGatewayReference, remoteGatewayReference }) {
     const gateways = await ctx.store.getMany(Gateway, [localGatewayReference, remoteGatewayReference])
     return {
-      affected: gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel })),
+      affected: gateways.map((each) => affected(Gateway, each)),
       // An update of a gateway programs its peers.
       locks: gateways.map(({ extId }) => extId),
     }
   },
-  held: ({ name, localGatewayInterfaceIpAddress }) => ({ name, localGatewayInterfaceIpAddress }),
   unique: { fields: ['name'], among: (ctx) => ctx.store.find(BgpSession), text: () => 'name' },
   settle: (ctx, session) => keepInterfaces(ctx.store, session.localGatewayReference, { settled: session }),
   release: (ctx, session) => keepInterfaces(ctx.store, session.localGatewayReference, { released: session.extId }),

@@ -4,7 +4,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { IpfixExporter, ipfixExporterOperations } from '@hyperplane/contract/networking/ipfix-exporter'
 import { DomainManager } from '@hyperplane/contract/platform/domain-manager'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
-import { bodyRules, implement, mayRefer, type WriteContext } from '../context.ts'
+import { affected, bodyRules, implement, mayRefer, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { type ExporterEntity, exporterProgramOf, followHosts } from './exporter-program.ts'
 import { invalidField } from './ip-config.ts'
@@ -38,11 +38,10 @@ const exporters = lifecycle<ExporterEntity, ExporterBody, void>(IpfixExporter, {
     const scopes = exportScopes.filter(({ scopeType }) => scopeType === 'PE')
     const clusters = await store.getMany(Cluster, [...new Set(scopes.map(({ uuid }) => uuid))])
     return {
-      affected: clusters.map(({ extId, name }) => ({ extId, name, rel: Cluster.rel })),
+      affected: clusters.map((each) => affected(Cluster, each)),
       ...(clusters.length === 1 && { clusterExtIds: clusters.map(({ extId }) => extId) }),
     }
   },
-  held: ({ name, collectorIp, collectorPort, exportScopes }) => ({ name, collectorIp, collectorPort, exportScopes }),
   unique: { fields: ['name'], among: ({ store }) => store.find(IpfixExporter), text: () => 'name' },
 })
 

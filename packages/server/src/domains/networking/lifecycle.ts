@@ -3,7 +3,7 @@
  * until the task succeeds. Source: behaviour networking.md 1.1 (life of an entity row), 1.22.
  */
 import type { AnyResource, EntityOf, ValueOf } from '@hyperplane/contract'
-import type { Change, EntityMetadata } from '@hyperplane/contract/networking/shapes'
+import { Change, type EntityMetadata } from '@hyperplane/contract/networking/shapes'
 import { ApiError } from '../../core/api-error.ts'
 import { defined } from '../../core/defined.ts'
 import type { TaskStarted } from '../../core/handlers.ts'
@@ -11,6 +11,7 @@ import type { AnyTask } from '../../core/tasks/define-task.ts'
 import { created, replaced } from '../../core/updates.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import {
+  affected,
   defineTask,
   type RecordContext,
   type Step,
@@ -63,7 +64,7 @@ export interface Lifecycle<E extends Row, B, A> {
   /** Default: the caller that created the entity. */
   owner?(request: Configuring<E, B, A>): Owner
   task?(ctx: WriteContext, entity: E, before: E | undefined): Promise<Partial<TaskOptions>>
-  /** Values that an update reserves in `change` until it ends. */
+  /** What an update reserves in `change` beside the fields of the entity that the contract names there. */
   held?(entity: E): object
   /** Among these rows, no two have the same values in `fields`, values held by updates included. */
   readonly unique?: {
@@ -108,11 +109,11 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
 
   async function optionsOf(ctx: WriteContext, verb: Verb, entity: E, before?: E): Promise<TaskOptions> {
     const { extId, name } = entity
-    const { affected = [], locks = [], ...more } = (await life.task?.(ctx, entity, before)) ?? {}
+    const { affected: others = [], locks = [], ...more } = (await life.task?.(ctx, entity, before)) ?? {}
     return {
       operation: `k${kind.kind}${titled(verb)}`,
       description: [titled(verb), kind.title, ...(name === undefined ? [] : [before?.name ?? name])].join(' '),
-      affected: [{ extId, ...(name !== undefined && { name: before?.name ?? name }), rel: kind.rel }, ...affected],
+      affected: [affected(kind, { extId, name: before?.name ?? name }), ...others],
       locks: [extId, ...locks],
       ...more,
     }
@@ -152,7 +153,7 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
       const after = await configured(ctx, { body, references, entity: bare, stored: before }, ownerOf(before))
       const task = await ctx.startTask(tasks.update, { after }, await optionsOf(ctx, 'update', after, before))
       await ctx.store.update(kind, after.extId, {
-        change: { taskExtId: task.extId, verb: 'update', ...life.held?.(after) },
+        change: { taskExtId: task.extId, verb: 'update', ...heldFields(kind, after), ...life.held?.(after) },
       })
       return task
     },
@@ -166,6 +167,12 @@ export function lifecycle<E extends Row, B extends { readonly metadata?: Metadat
       return task
     },
   }
+}
+
+function heldFields(kind: AnyResource, entity: Row): object {
+  const { fields } = kind.internal['change'] as typeof Change
+  const names = Object.keys(fields).filter((name) => !(name in Change.fields))
+  return defined(Object.fromEntries(names.map((name) => [name, entity[name as keyof Row]])))
 }
 
 function tasksOf<E extends Row, B, A>(kind: AnyResource, life: Lifecycle<E, B, A>) {

@@ -16,7 +16,15 @@ import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { notAssociated } from '../addressing/floating-ips.ts'
 import { leasesOf, textOfLease } from '../addressing/leases.ts'
 import { dropLostTargets } from '../addressing/lost-targets.ts'
-import { type Broken, bodyRules, implement, mayRefer, type ReadContext, type WriteContext } from '../context.ts'
+import {
+  affected,
+  type Broken,
+  bodyRules,
+  implement,
+  mayRefer,
+  type ReadContext,
+  type WriteContext,
+} from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import { limit } from '../limits.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
@@ -74,13 +82,9 @@ const sessions = lifecycle<BalancerEntity, BalancerBody, SubnetEntity>(LoadBalan
     const vpc = await store.get(Vpc, vpcReference)
     const subnet = await store.get(Subnet, listener.virtualIP.subnetReference)
     return {
-      affected: [
-        { extId: vpcReference, name: vpc!.name, rel: Vpc.rel },
-        { extId: subnet!.extId, name: subnet!.name, rel: Subnet.rel },
-      ],
+      affected: [affected(Vpc, vpc!), affected(Subnet, subnet!)],
     }
   },
-  held: ({ name, vpcReference, listener }) => ({ name, vpcReference, listener }),
   unique: {
     fields: ['vpcReference', 'name'],
     among: (ctx, { vpcReference }) => ctx.store.findWhere(LoadBalancerSession, { vpcReference }),

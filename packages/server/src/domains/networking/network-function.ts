@@ -4,6 +4,7 @@ import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import type { HealthCheck } from '../../drivers/load-balancing.ts'
 import type { Reader } from '../../store/store.ts'
 import {
+  affected,
   type Broken,
   bodyRules,
   implement,
@@ -66,13 +67,12 @@ const functions = lifecycle<FunctionEntity, FunctionBody, undefined>(NetworkFunc
       affected: [
         // Public clients compare this spelling, others that of the kind.
         { extId, name: before?.name ?? name, rel: `N${NetworkFunction.rel.slice(1)}` },
-        ...machines.map((vm) => ({ extId: vm.extId, name: vm.name, rel: Vm.rel })),
+        ...machines.map((vm) => affected(Vm, vm)),
       ],
       // Tasks that delete or change these NICs lock them, too.
       locks: [...new Set([...nicIdsOf(entity), ...(before === undefined ? [] : nicIdsOf(before))])],
     }
   },
-  held: ({ name, nicPairs, vmExtIds }) => ({ name, nicPairs, vmExtIds }),
   unique: {
     fields: ['name'],
     among: (ctx) => ctx.store.find(NetworkFunction),

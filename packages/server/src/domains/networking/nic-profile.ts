@@ -33,7 +33,6 @@ const profiles = lifecycle<ProfileEntity, ProfileBody, undefined>(NicProfile, {
   phases: [{ create: ['store', 100], update: ['store', 100], delete: ['remove', 100] }],
   resolve: async () => undefined,
   configure: async (_, { entity }) => ({ nicFamily: entity.nicFamily.toLowerCase(), hostNicReferences: undefined }),
-  held: ({ name }) => ({ name }),
   unique: { fields: ['name'], among: (ctx) => ctx.store.find(NicProfile), text: () => 'name' },
   async refuseRemoval(ctx, { extId, name, associations = [] }) {
     const users = await visibleReferrers(ctx, NicProfile.kind, extId, () => true)

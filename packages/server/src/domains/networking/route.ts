@@ -94,11 +94,6 @@ const routes = lifecycle<RouteEntity, RouteBody, RouteReferences>(Route, {
     const { extId, name } = await vpcOf(ctx)
     return { affected: [{ extId, name, rel: Vpc.rel }] }
   },
-  held: ({ connectionReference, destinationAndNexthop, subnetReference }) => ({
-    connectionReference,
-    destinationAndNexthop,
-    subnetReference,
-  }),
   unique: {
     fields: ['destinationAndNexthop'],
     among: (ctx, { routeTableReference }) => ctx.store.findWhere(Route, { routeTableReference: routeTableReference! }),

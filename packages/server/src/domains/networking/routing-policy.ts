@@ -41,7 +41,6 @@ const policies = lifecycle<PolicyEntity, PolicyBody, VpcEntity>(RoutingPolicy, {
     const { extId, name } = await vpcOf(ctx, vpcExtId)
     return { affected: [{ extId, name, rel: 'networking:config:vpc' }] }
   },
-  held: ({ priority }) => ({ priority }),
   unique: {
     fields: ['priority'],
     among: (ctx, { vpcExtId }) => ctx.store.findWhere(RoutingPolicy, { vpcExtId }),

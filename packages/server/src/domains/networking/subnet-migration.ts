@@ -9,7 +9,7 @@ import type { PortProgram } from '../../drivers/port-stacks.ts'
 import type { Reader } from '../../store/store.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { requireCapability } from '../admission/cluster-capabilities.ts'
-import { defineTask, implement, type RecordContext, type StepContext, type WriteContext } from '../context.ts'
+import { affected, defineTask, implement, type RecordContext, type StepContext, type WriteContext } from '../context.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { refuseWhileChanging } from './busy.ts'
 import { refusal } from './in-use.ts'
@@ -95,7 +95,7 @@ export const subnetMigration = implement(
         {
           operation: 'kSubnetsMigrate',
           description: 'Migrate subnets to the advanced stack',
-          affected: chosen.map(({ extId, name }) => ({ extId, name, rel: Subnet.rel })),
+          affected: chosen.map((each) => affected(Subnet, each)),
           // The subtasks lock the subnets.
           locks: [],
           clusterExtIds: [...new Set(chosen.flatMap(({ clusterReference }) => clusterReference ?? []))],

@@ -74,7 +74,6 @@ const subnets = lifecycle<SubnetEntity, SubnetBody, SubnetReferences>(Subnet, {
     const isOfCluster = subnetType === 'VLAN' && clusterReference !== undefined
     return { affected, ...(isOfCluster && { clusterExtIds: [clusterReference] }) }
   },
-  held: ({ ipConfig = [], isNatEnabled }) => ({ ipConfig, isNatEnabled }),
   async refuseRemoval(ctx, stored) {
     await requireClusterReachable(ctx, stored.clusterReference)
     await refuseWhileUsed(ctx, stored)

@@ -45,7 +45,6 @@ const mirrors = lifecycle<MirrorEntity, MirrorBody, MirrorPlace>(TrafficMirror, 
       affected: host === undefined ? [] : [{ extId: host.extId!, name: host.hostName ?? '', rel: Host.rel }],
     }
   },
-  held: ({ name, hostExtId, destinationList }) => ({ name, hostExtId, destinationList }),
   unique: {
     fields: ['name'],
     among: ({ store }) => store.find(TrafficMirror),

@@ -8,7 +8,7 @@ import type { TaskStarted } from '../../core/handlers.ts'
 import { type Address, formatAddress, readAddress } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import { requireLeasable, requireSubnetAttachable } from '../addressing/leases.ts'
-import { mayRefer, type WriteContext } from '../context.ts'
+import { affected, mayRefer, type WriteContext } from '../context.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
 import { unreachableSubnet } from '../scheduling/nic-reach.ts'
 import type { NicEntity, VmEntity } from '../virtual-machines/entity.ts'
@@ -47,10 +47,7 @@ export async function migrate(
     {
       operation: 'MIGRATE_VNIC',
       description: 'Migrate vNIC to another subnet',
-      affected: [
-        { extId: path.extId, rel: Vnic.rel },
-        { extId: subnet.extId, name: subnet.name, rel: Subnet.rel },
-      ],
+      affected: [{ extId: path.extId, rel: Vnic.rel }, affected(Subnet, subnet)],
       locks: [path.extId, vm.extId],
       clusterExtIds: [vm.cluster?.extId as string],
     },

@@ -6,7 +6,7 @@ import { VpnConnection } from '@hyperplane/contract/networking/vpn-connection'
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import { readAddress, textOf } from '../../../core/ip-address.ts'
 import { releaseHolder } from '../../addressing/leases.ts'
-import { implement, type WriteContext } from '../../context.ts'
+import { affected, implement, type WriteContext } from '../../context.ts'
 import { releaseManagerNodes } from '../../scheduling/manager-nodes.ts'
 import { keepInterfaces } from '../bgp-interfaces.ts'
 import { inUse, nameFor, namesOf, shownUsers, visibleReferrers } from '../in-use.ts'
@@ -71,7 +71,7 @@ const locals = lifecycle<GatewayEntity, GatewayBody, Placement>(Gateway, {
   async task({ store }, entity) {
     const vpc = await store.get(Vpc, vpcOf(entity) ?? '')
     return {
-      affected: vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel }],
+      affected: vpc === undefined ? [] : [affected(Vpc, vpc)],
       clusterExtIds: [clusterOfGateway(entity)],
     }
   },

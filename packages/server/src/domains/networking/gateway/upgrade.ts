@@ -2,7 +2,7 @@
 import { Gateway } from '@hyperplane/contract/networking/gateway'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { TaskStarted } from '../../../core/handlers.ts'
-import { defineTask, type StepContext, type WriteContext } from '../../context.ts'
+import { affected, defineTask, type StepContext, type WriteContext } from '../../context.ts'
 import { requireClusterReachable } from '../../registrations/reachability.ts'
 import { refuseWhileChanging } from '../busy.ts'
 import { refusal } from '../in-use.ts'
@@ -40,10 +40,7 @@ export async function upgrade(ctx: WriteContext<GatewayEntity>): Promise<TaskSta
     {
       operation: 'kGatewayUpgrade',
       description: `Upgrade gateway ${name}`,
-      affected: [
-        { extId, name, rel: Gateway.rel },
-        ...(vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel }]),
-      ],
+      affected: [{ extId, name, rel: Gateway.rel }, ...(vpc === undefined ? [] : [affected(Vpc, vpc)])],
       clusterExtIds: [clusterOfGateway(gateway)],
       locks: [extId],
     },

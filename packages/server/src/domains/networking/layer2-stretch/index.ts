@@ -8,7 +8,7 @@ import { textOf } from '../../../core/ip-address.ts'
 import type { Reader } from '../../../store/store.ts'
 import { planOf } from '../../addressing/address-plan.ts'
 import { leasesOf, releaseHolder, textOfLease } from '../../addressing/leases.ts'
-import { type Broken, bodyRules, implement, type WriteContext } from '../../context.ts'
+import { affected, type Broken, bodyRules, implement, type WriteContext } from '../../context.ts'
 import { rowsOf } from '../../invariants/rule.ts'
 import { limit } from '../../limits.ts'
 import { nameFor } from '../in-use.ts'
@@ -68,15 +68,12 @@ const stretches = lifecycle<StretchEntity, StretchBody, StretchReferences>(Layer
     const { localGatewayReference = gatewayExtId, remoteGatewayReference = remoteGatewayExtId } = connection ?? {}
     const gateways = await store.getMany(Gateway, [localGatewayReference, remoteGatewayReference])
     return {
-      affected: [
-        { extId: subnetExtId, name: subnet!.name, rel: Subnet.rel },
-        ...gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel })),
-      ],
+      affected: [affected(Subnet, subnet!), ...gateways.map((each) => affected(Gateway, each))],
       // An update of a remote gateway programs its stretches.
       locks: connection === undefined ? gateways.map(({ extId }) => extId) : [connection.extId],
     }
   },
-  held: ({ name, localSiteParams }) => ({ name, interfaceAddress: localSiteParams.stretchInterfaceIpAddress }),
+  held: ({ localSiteParams }) => ({ interfaceAddress: localSiteParams.stretchInterfaceIpAddress }),
   unique: { fields: ['name'], among: (ctx) => ctx.store.find(Layer2Stretch), text: () => 'name' },
   settle: (ctx, stretch) => releaseOthers(ctx.store, stretch),
   release: async (ctx, { extId }) => void (await releaseHolder(ctx.store, extId)),

@@ -75,7 +75,7 @@ const switches = lifecycle<SwitchEntity, SwitchBody, SwitchReferences>(VirtualSw
       locks: [lockOfSwitches(extId)],
     }
   },
-  held: ({ name, uplinks, clusters }) => ({ name, uplinks, hostExtIds: clusters[0]?.hosts.map(({ extId }) => extId) }),
+  held: ({ clusters }) => ({ hostExtIds: clusters[0]?.hosts.map(({ extId }) => extId) }),
   unique: {
     fields: ['name'],
     among: (ctx, { clusterExtId }) => ctx.store.findWhere(VirtualSwitch, { clusterExtId: clusterExtId as string }),

@@ -5,7 +5,7 @@ import { VpnConnection, vpnConnectionOperations } from '@hyperplane/contract/net
 import { ApiError, refuseAll } from '../../../core/api-error.ts'
 import { type Address, readAddress, writeAddress } from '../../../core/ip-address.ts'
 import type { Reader } from '../../../store/store.ts'
-import { type Broken, implement, type WriteContext } from '../../context.ts'
+import { affected, type Broken, implement, type WriteContext } from '../../context.ts'
 import { rowsOf } from '../../invariants/rule.ts'
 import { limit } from '../../limits.ts'
 import { refuseDuringCreationOrDeletion, refuseWhileChanging } from '../busy.ts'
@@ -44,12 +44,11 @@ const connections = lifecycle<ConnectionEntity, ConnectionBody, Ends>(VpnConnect
   async task(ctx, { localGatewayReference, remoteGatewayReference }) {
     const gateways = await ctx.store.getMany(Gateway, [localGatewayReference, remoteGatewayReference])
     return {
-      affected: gateways.map(({ extId, name }) => ({ extId, name, rel: Gateway.rel })),
+      affected: gateways.map((each) => affected(Gateway, each)),
       // An update of a gateway programs its tunnels.
       locks: gateways.map(({ extId }) => extId),
     }
   },
-  held: ({ name, interfacePrefix }) => ({ name, interfacePrefix }),
   unique: { fields: ['name'], among: (ctx) => ctx.store.find(VpnConnection), text: () => 'name' },
   refuseRemoval: refuseInUse,
 })

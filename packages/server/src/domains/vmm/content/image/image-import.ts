@@ -5,7 +5,7 @@ import { isInScope } from '../../../../core/access/scope.ts'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import { notFound } from '../../../../core/standard.ts'
-import { defineTask, type WriteContext } from '../../../context.ts'
+import { affected, defineTask, type WriteContext } from '../../../context.ts'
 import { requireClusterReachable } from '../../../registrations/reachability.ts'
 import { transferTo } from '../rate-limits.ts'
 import { requireRoomForImages } from './image-space.ts'
@@ -104,7 +104,7 @@ export async function startImport(
     {
       operation: 'kImageImport',
       description: 'Import images',
-      affected: images.map(({ extId, name }) => ({ extId, name, rel: Image.rel })),
+      affected: images.map((each) => affected(Image, each)),
       clusterExtIds: [clusterExtId],
     },
   )
