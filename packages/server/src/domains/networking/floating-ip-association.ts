@@ -1,5 +1,5 @@
 /** Source: behaviour networking.md 1.8. */
-import type { BodyOf, EntityOf, ValueOf } from '@hyperplane/contract'
+import type { BodyOf, ValueOf } from '@hyperplane/contract'
 import type {
   FloatingIp,
   LoadBalancerSessionAssociation,
@@ -11,10 +11,10 @@ import { Subnet } from '@hyperplane/contract/networking/subnet'
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError } from '../../core/api-error.ts'
-import { type Family, textOf, writeAddress, writeAsGiven } from '../../core/ip-address.ts'
+import { type Family, textOf, type WireAddress, writeAddress, writeAsGiven } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import type { FloatingIpEntity } from '../addressing/floating-ips.ts'
-import { addressOfLease, leasesOf, textOfLease } from '../addressing/leases.ts'
+import { addressOfLease, leasesOf } from '../addressing/leases.ts'
 import { mayRefer, type WriteContext } from '../context.ts'
 import { MacLease } from '../virtual-machines/mac-lease.ts'
 import { refuseDuringCreationOrDeletion, refuseWhileChanging } from './busy.ts'
@@ -24,7 +24,6 @@ import { invalidField } from './ip-config.ts'
 import type { BalancerEntity } from './load-balancer-rules.ts'
 
 export type FloatingIpBody = BodyOf<typeof FloatingIp>
-type MacLeaseEntity = EntityOf<typeof MacLease>
 
 type Association = Partial<
   ValueOf<typeof VmNicAssociation> &
@@ -70,105 +69,89 @@ const isSame = (a: Association, b: Association = {}): boolean =>
 export const referenceNotFound = (verb: string, name: string, referencedKind: string, referencedExtId: string) =>
   new ApiError('NETWORKING_REFERENCE_NOT_FOUND', { verb, kind: 'floating IP', name, referencedKind, referencedExtId })
 
-export interface Target {
-  readonly association: Association
+/** What a private address belongs to. */
+interface Holder {
+  readonly type: string
+  readonly status: FloatingIpEntity['associationStatus']
+  readonly reference: Pick<Association, 'loadBalancerSessionReference' | 'vmNicReference'>
   readonly vpcExtId: string | undefined
-  readonly nic?: MacLeaseEntity
-  readonly session?: BalancerEntity
+  readonly title: string
+  /** Absent: any address. */
+  readonly addresses?: readonly (WireAddress | undefined)[]
 }
 
-/** @throws ApiError 404 for a NIC or session that the caller cannot see, 400 for a NIC of another VPC than the named one */
-export async function associationTarget(
+/** @throws ApiError 400 for contradictions, 404 for what the caller cannot see, 409 for a VPC without the external subnet, a holder without the address */
+export async function associationOf(
   ctx: WriteContext,
   { association, vpcReference }: Requested,
-  name: string,
-): Promise<Target | undefined> {
+  floatingIp: { readonly name: string; readonly external: SubnetEntity; readonly family: Family },
+) {
   if (association === undefined) return undefined
-  const { vmNicReference, loadBalancerSessionReference } = association
-  const notFound = (referencedKind: string, referencedExtId: string): ApiError =>
-    referenceNotFound(ctx.operation.verb, name, referencedKind, referencedExtId)
-  if (vmNicReference !== undefined && loadBalancerSessionReference !== undefined)
-    throw invalidField('association', 'expected either a NIC or a load balancer session, found both')
-  const session =
-    loadBalancerSessionReference && (await ctx.store.get(LoadBalancerSession, loadBalancerSessionReference))
-  if (loadBalancerSessionReference !== undefined && !session)
-    throw notFound('load balancer session', loadBalancerSessionReference)
-  const nic = vmNicReference && (await visibleNic(ctx, vmNicReference))
-  if (vmNicReference !== undefined && !nic) throw notFound('NIC', vmNicReference)
-  const subnet = nic ? await ctx.store.get(Subnet, nic.subnetExtId ?? '') : undefined
-  const vpcExtId = nic ? subnet?.vpcReference : session ? session.vpcReference : association.vpcReference
-  if ((nic || session) && vpcExtId !== undefined && !(await mayRefer(ctx, Vpc, await ctx.store.get(Vpc, vpcExtId))))
-    throw notFound('VPC', vpcExtId)
-  if (vpcReference !== undefined && vpcReference !== vpcExtId) {
+  const { external, family, name } = floatingIp
+  const notFound = (kind: string, extId: string): ApiError => referenceNotFound(ctx.operation.verb, name, kind, extId)
+  const holder = await holderOf(ctx, association, family, notFound)
+  const { type, status, reference, vpcExtId, title, addresses } = holder
+  if (vpcReference !== undefined && vpcReference !== vpcExtId)
     throw invalidField('vpcReference', `expected ${vpcExtId ?? 'none'}, as in the association, found ${vpcReference}`)
-  }
-  return { association, vpcExtId, ...(nic && { nic }), ...(session && { session }) }
-}
-
-async function visibleNic(ctx: WriteContext, nicExtId: string): Promise<MacLeaseEntity | undefined> {
-  const nic = await ctx.store.findOne(MacLease, { nicExtId })
-  const vm = nic && (await ctx.store.get(Vm, nic.vmExtId))
-  return (await mayRefer(ctx, Vm, vm)) ? nic : undefined
-}
-
-/** @throws ApiError 409 for a VPC without the external subnet, or a holder without the address; 400 for another family */
-export async function associationWith(ctx: WriteContext, target: Target, external: SubnetEntity, family: Family) {
-  const { association, vpcExtId, nic, session } = target
-  if (vpcExtId === undefined)
-    throw refusal(`The NIC ${association.vmNicReference} is not on an overlay subnet of a VPC.`)
+  if (vpcExtId === undefined) throw refusal(`The ${title} is not on an overlay subnet of a VPC.`)
   const vpc = (await ctx.store.get(Vpc, vpcExtId)) as VpcEntity
+  if (addresses !== undefined && !(await mayRefer(ctx, Vpc, vpc))) throw notFound('VPC', vpcExtId)
   refuseDuringCreationOrDeletion('VPC', vpc)
-  if (!isAttached(vpc, external.extId)) {
+  if (!isAttached(vpc, external.extId))
     throw refusal(`The VPC ${vpc.name} is not attached to the external subnet ${external.name}. Attach it first.`)
-  }
-  const privateIp = await privateIpOf(ctx, target, family)
-  const text = textOf(privateIp)
-  if ((family === 'IPV4') !== (privateIp?.ipv4 !== undefined)) {
-    throw invalidField(
-      'association/privateIp',
-      `expected an address of the family ${family}, as the floating IP has, found ${text}`,
-    )
-  }
-  const [type, associationStatus, reference] = nic
-    ? (['VmNicAssociation', 'ASSOCIATED_TO_VNIC', { vmNicReference: nic.nicExtId }] as const)
-    : session
-      ? ([
-          'LoadBalancerSessionAssociation',
-          'ASSOCIATED_TO_LOAD_BALANCER_SESSION',
-          { loadBalancerSessionReference: session.extId },
-        ] as const)
-      : (['PrivateIpAssociation', 'ASSOCIATED_TO_PRIVATE_IP', {}] as const)
+  const given = association.privateIp ?? addresses?.[0]
+  const [privateIp, text] = [given && writeAsGiven(given), textOf(given)]
+  if (addresses?.every((address) => textOf(address) !== text || text === undefined))
+    throw refusal(`The ${title} does not have the address ${text ?? `of the family ${family}`}.`)
+  if ((family === 'IPV4') !== (privateIp?.ipv4 !== undefined))
+    throw invalidField('association/privateIp', `expected an address of the family ${family}, found ${text}`)
+  const $objectType = `networking.v4.config.${type}Association`
   return {
-    association: {
-      $objectType: `networking.v4.config.${type}`,
-      ...reference,
-      privateIp: privateIp!,
-      vpcReference: vpcExtId,
-    },
-    associationStatus,
+    association: { $objectType, ...reference, privateIp, vpcReference: vpcExtId } as FloatingIpEntity['association'],
+    associationStatus: status,
     privateIp: text,
     ...reference,
     vpcReference: vpcExtId,
-  } as const
+  }
 }
 
-/** The requested address; default: the virtual IP of the session, or the primary address of the NIC. */
-async function privateIpOf(ctx: WriteContext, { association, nic, session }: Target, family: Family) {
-  const { privateIp, vmNicReference } = association
-  const requested = privateIp && writeAsGiven(privateIp)
-  if (session !== undefined) {
-    // Only a session that no task changes has one virtual IP for certain.
-    refuseWhileChanging('Load balancer session', session)
-    const virtualIp = session.listener.virtualIP.ipAddress!
-    if (requested === undefined || textOf(requested) === textOf(virtualIp)) return virtualIp
-    throw refusal(`The load balancer session ${session.name} has the virtual IP ${textOf(virtualIp)}.`)
+async function holderOf(
+  ctx: WriteContext,
+  { vmNicReference, loadBalancerSessionReference, vpcReference }: Association,
+  family: Family,
+  notFound: (kind: string, extId: string) => ApiError,
+): Promise<Holder> {
+  if (vmNicReference !== undefined && loadBalancerSessionReference !== undefined)
+    throw invalidField('association', 'expected either a NIC or a load balancer session, found both')
+  if (vmNicReference !== undefined) {
+    const nic = await ctx.store.findOne(MacLease, { nicExtId: vmNicReference })
+    const vm = nic && (await ctx.store.get(Vm, nic.vmExtId))
+    if (!(await mayRefer(ctx, Vm, vm))) throw notFound('NIC', vmNicReference)
+    const leases = (await leasesOf(ctx.store, vmNicReference)).filter((lease) => lease.family === family)
+    const primary = leases.find(({ kind }) => kind === 'ASSIGNED')
+    return {
+      type: 'VmNic',
+      status: 'ASSOCIATED_TO_VNIC',
+      reference: { vmNicReference },
+      vpcExtId: (await ctx.store.get(Subnet, nic?.subnetExtId ?? ''))?.vpcReference,
+      title: `NIC ${vmNicReference}`,
+      addresses: [primary, ...leases].map((lease) => lease && writeAddress(addressOfLease(lease))),
+    }
   }
-  if (nic === undefined) return requested
-  const own = (await leasesOf(ctx.store, nic.nicExtId)).filter((lease) => lease.family === family)
-  const primary = own.find(({ kind }) => kind === 'ASSIGNED')
-  const shown = requested ?? (primary && writeAddress(addressOfLease(primary)))
-  if (own.some((lease) => textOfLease(lease) === textOf(shown))) return shown
-  throw refusal(`The NIC ${vmNicReference} does not have the address ${textOf(shown) ?? `of the family ${family}`}.`)
+  if (loadBalancerSessionReference === undefined)
+    return { type: 'PrivateIp', status: 'ASSOCIATED_TO_PRIVATE_IP', reference: {}, vpcExtId: vpcReference, title: '' }
+  const session = (await ctx.store.get(LoadBalancerSession, loadBalancerSessionReference)) as BalancerEntity | undefined
+  if (session === undefined) throw notFound('load balancer session', loadBalancerSessionReference)
+  // Only a session that no task changes has one virtual IP for certain.
+  refuseWhileChanging('Load balancer session', session)
+  return {
+    type: 'LoadBalancerSession',
+    status: 'ASSOCIATED_TO_LOAD_BALANCER_SESSION',
+    reference: { loadBalancerSessionReference },
+    vpcExtId: session.vpcReference,
+    title: `load balancer session ${session.name}`,
+    addresses: [session.listener.virtualIP.ipAddress],
+  }
 }
 
 /** During an update a VPC is attached to its old and its new subnets. */

@@ -6,6 +6,7 @@ import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { type ApiError, refuseAll } from '../../core/api-error.ts'
 import {
   type Address,
+  type Family,
   formatAddress,
   readAddress,
   textOf,
@@ -17,30 +18,24 @@ import type { Reader } from '../../store/store.ts'
 import { familyOf, planOf, type SubnetEntity } from '../addressing/address-plan.ts'
 import { type FloatingIpEntity, floatingIpsInVpc, notAssociated } from '../addressing/floating-ips.ts'
 import { leaseAddress, leasesOf, releaseHolder, textOfLease } from '../addressing/leases.ts'
-import { type Broken, implement, type ReadContext, type StepContext, type WriteContext } from '../context.ts'
+import { affected, type Broken, implement, type StepContext } from '../context.ts'
 import { rowsOf } from '../invariants/rule.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
-import {
-  associationTarget,
-  associationWith,
-  type FloatingIpBody,
-  referenceNotFound,
-  requestedBy,
-  type Target,
-} from './floating-ip-association.ts'
+import { associationOf, type FloatingIpBody, referenceNotFound, requestedBy } from './floating-ip-association.ts'
 import { hostFaults, invalidField } from './ip-config.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
 
 /** Per VPC. Source: behaviour networking.md 3.5. */
 const maximumFloatingIps = limit('floatingIpsOfVpc', 2500)
 
-interface FloatingIpReferences {
+interface References {
   readonly external: SubnetEntity
-  readonly target: Target | undefined
+  readonly family: Family
+  readonly associated: Partial<FloatingIpEntity> | undefined
 }
 
-const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpReferences>(FloatingIp, {
+const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, References>(FloatingIp, {
   phases: [
     {
       create: ['program NAT', 80, [0.15, 0.5]],
@@ -67,12 +62,15 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpRefere
       ...requested.faults,
     ])
     await requireClusterReachable(ctx, external.clusterReference)
-    return { external, target: await associationTarget(ctx, requested, body.name) }
+    const given = (stored ?? body).floatingIp
+    const family = given === undefined ? familyOf(planOf(external.ipConfig)) : addressIn(given).family
+    return { external, family, associated: await associationOf(ctx, requested, { name: body.name, external, family }) }
   },
-  async configure(ctx, { references: { external, target }, entity, stored }) {
+  async configure(ctx, { references: { external, family, associated }, entity, stored }) {
     const given = (stored ?? entity).floatingIp
-    const address = stored === undefined ? await leased(ctx, external, entity.extId, given) : addressIn(given)
-    const associated = target && (await associationWith(ctx, target, external, address.family))
+    const terms = { kind: 'FLOATING', holder: entity.extId, family, attributePath: 'floatingIp' } as const
+    const wanted = given === undefined ? terms : { ...terms, address: addressIn(given) }
+    const address = stored === undefined ? await leaseAddress(ctx, external, wanted) : addressIn(given)
     const vpcReference = associated?.vpcReference
     if (vpcReference !== undefined && vpcReference !== stored?.vpcReference) {
       const others = await ctx.store.count(FloatingIp, { refersTo: { kind: Vpc.kind, extId: vpcReference } })
@@ -86,28 +84,17 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, FloatingIpRefere
     }
   },
   async task({ store }, entity, before) {
-    const nics = [entity.vmNicReference, before?.vmNicReference].flatMap((nic) => nic ?? [])
-    const sessions = [entity.loadBalancerSessionReference, before?.loadBalancerSessionReference]
-    const vpcReference = entity.vpcReference ?? before?.vpcReference
-    const subnet = await store.get(Subnet, entity.externalSubnetReference)
-    const vpc = vpcReference === undefined ? undefined : await store.get(Vpc, vpcReference)
+    const changed = [entity, ...(before ? [before] : [])]
+    const nics = changed.flatMap(({ vmNicReference }) => vmNicReference ?? [])
+    const sessions = changed.flatMap(({ loadBalancerSessionReference }) => loadBalancerSessionReference ?? [])
     const [nic] = nics
-    return {
-      affected: [
-        { extId: entity.externalSubnetReference, name: subnet!.name, rel: Subnet.rel },
-        ...(nic === undefined ? [] : [{ extId: nic, rel: 'networking:config:vnic' }]),
-        ...(nic !== undefined || vpc === undefined ? [] : [{ extId: vpc.extId, name: vpc.name, rel: Vpc.rel }]),
-      ],
-      // Deletions lock NICs and sessions, too. A lock of the VM would stop all its tasks while the controller is down.
-      locks: [...nics, ...sessions.flatMap((session) => session ?? [])],
-    }
+    const vpc = await store.get(Vpc, entity.vpcReference ?? before?.vpcReference ?? '')
+    const others =
+      nic === undefined ? (vpc ? [affected(Vpc, vpc)] : []) : [{ extId: nic, rel: 'networking:config:vnic' }]
+    const subnet = (await store.get(Subnet, entity.externalSubnetReference)) as SubnetEntity
+    // Deletions lock NICs and sessions, too. A lock of the VM would stop all its tasks while the controller is down.
+    return { affected: [affected(Subnet, subnet), ...others], locks: [...nics, ...sessions] }
   },
-  held: ({ loadBalancerSessionReference, privateIp, vmNicReference, vpcReference }) => ({
-    loadBalancerSessionReference,
-    privateIp,
-    vmNicReference,
-    vpcReference,
-  }),
   unique: {
     fields: ['vpcReference', 'privateIp'],
     among: (ctx, { vpcReference }) => floatingIpsInVpc(ctx.store, vpcReference!),
@@ -129,7 +116,7 @@ export const floatingIp = implement(
       updateFloatingIpById: ({ body }) => addressFaults(body),
     },
     tasks: floatingIps.tasks,
-    present: [[FloatingIp, presentFloatingIps]],
+    present: [[FloatingIp, async (_, shown, { expand }) => (expand.has('vmNic') ? shown.map(withNic) : shown)]],
     limits: [maximumFloatingIps],
     invariants: [{ promise: 'Every floating IP has its lease, and its NIC the private address', look: leasesAgree }],
   },
@@ -145,20 +132,16 @@ function addressFaults({ floatingIp, association }: FloatingIpBody): ApiError[] 
 
 const addressIn = (given: WireAddress | undefined): Address => readAddress(given ?? {}) as Address
 
-function leased(ctx: WriteContext, subnet: SubnetEntity, holder: string, given: WireAddress | undefined) {
-  const family = familyOf(planOf(subnet.ipConfig))
-  const terms = { kind: 'FLOATING', holder, family, attributePath: 'floatingIp' } as const
-  return leaseAddress(ctx, subnet, given === undefined ? terms : { ...terms, address: addressIn(given) })
-}
+const withNic = (each: FloatingIpEntity): FloatingIpEntity & { readonly vmNicProjection?: object } =>
+  each.vmNicReference === undefined ? each : { ...each, vmNicProjection: { privateIp: each.privateIp } }
 
 async function translate({ drivers, store }: StepContext, floatingIp: FloatingIpEntity): Promise<void> {
-  const { extId, name, externalSubnetReference, floatingIpValue, privateIp, vmNicReference, vpcReference } = floatingIp
+  const { extId, name, externalSubnetReference, floatingIpValue, privateIp, vpcReference } = floatingIp
   if (vpcReference === undefined) return drivers.networkFabric.removeFloatingIp(extId)
-  if (vmNicReference !== undefined && !(await hasAddress(store, vmNicReference, privateIp)))
-    throw referenceNotFound('associate', name, 'NIC', vmNicReference)
-  const session = floatingIp.loadBalancerSessionReference
-  if (session !== undefined && !(await store.has(LoadBalancerSession, session)))
-    throw referenceNotFound('associate', name, 'load balancer session', session)
+  if (!(await targetHasAddress(store, floatingIp))) {
+    const { vmNicReference: nic, loadBalancerSessionReference: session } = floatingIp
+    throw referenceNotFound('associate', name, nic ? 'NIC' : 'load balancer session', (nic ?? session) as string)
+  }
   await drivers.networkFabric.programFloatingIp({
     extId,
     vpcExtId: vpcReference,
@@ -168,39 +151,23 @@ async function translate({ drivers, store }: StepContext, floatingIp: FloatingIp
   })
 }
 
-const hasAddress = async (store: Reader, nicExtId: string, text: string | undefined): Promise<boolean> =>
-  (await leasesOf(store, nicExtId)).some((lease) => textOfLease(lease) === text)
-
-async function presentFloatingIps(
-  _: ReadContext,
-  floatingIps: readonly FloatingIpEntity[],
-  { expand }: { readonly expand: ReadonlySet<string> },
-): Promise<readonly FloatingIpEntity[]> {
-  if (!expand.has('vmNic')) return floatingIps
-  return floatingIps.map((each) =>
-    each.vmNicReference === undefined ? each : { ...each, vmNicProjection: { privateIp: each.privateIp } },
-  )
-}
-
 async function* leasesAgree(store: Reader): AsyncGenerator<Broken> {
   for await (const floatingIp of rowsOf(store, FloatingIp)) {
     const { extId, name, externalSubnetReference, floatingIpValue, privateIp } = floatingIp
+    const broken = (fault: string): Broken => ({ about: [extId], fault: `the floating IP "${name}" ${fault}` })
     const leases = await leasesOf(store, extId)
     const held = leases.map((lease) => `${lease.kind} ${textOfLease(lease)} ${lease.subnetExtId}`).join()
-    if (held !== `FLOATING ${floatingIpValue} ${externalSubnetReference}`)
-      yield { about: [extId], fault: `the floating IP "${name}" holds the leases [${held}]` }
-    if (!(await holderHasAddress(store, floatingIp)))
-      yield {
-        about: [extId],
-        fault: `the floating IP "${name}" is associated with ${privateIp}, which its target lacks`,
-      }
+    if (held !== `FLOATING ${floatingIpValue} ${externalSubnetReference}`) yield broken(`holds the leases [${held}]`)
+    if (!(await targetHasAddress(store, floatingIp)))
+      yield broken(`is associated with ${privateIp}, which its target lacks`)
   }
 }
 
 /** True without a NIC and a session. */
-async function holderHasAddress(store: Reader, floatingIp: FloatingIpEntity): Promise<boolean> {
+async function targetHasAddress(store: Reader, floatingIp: FloatingIpEntity): Promise<boolean> {
   const { loadBalancerSessionReference: sessionExtId, privateIp, vmNicReference } = floatingIp
-  if (vmNicReference !== undefined) return hasAddress(store, vmNicReference, privateIp)
+  if (vmNicReference !== undefined)
+    return (await leasesOf(store, vmNicReference)).some((lease) => textOfLease(lease) === privateIp)
   if (sessionExtId === undefined) return true
   return textOf((await store.get(LoadBalancerSession, sessionExtId))?.listener.virtualIP.ipAddress) === privateIp
 }
