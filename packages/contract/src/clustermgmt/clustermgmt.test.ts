@@ -10,14 +10,6 @@ const operation = (id: string) => {
   return found
 }
 
-test('every operation of both versions is declared once', () => {
-  const all = clustermgmt.operations
-  assert.equal(all.length, 84)
-  assert.equal(all.filter(({ versions }) => versions.includes('v4.0')).length, 74)
-  assert.equal(new Set(all.map(({ key }) => key)).size, 84)
-  assert.equal(new Set(all.map(({ method, path }) => `${method} ${path}`)).size, 84)
-})
-
 test('operations that share an IAM operation share their roles', () => {
   const roles = new Map<string, string>()
   for (const { iamOperation, roles: own } of clustermgmt.operations) {

@@ -7,10 +7,7 @@ import { storage } from './index.ts'
 
 const successors = [...volumes.operations, ...clustermgmt.operations]
 
-test('the ten operations of the specification and the five of the catalogue are declared', () => {
-  assert.equal(storage.operations.length, 15)
-  assert.equal(storage.conventions, 'alpha')
-})
+test('the namespace follows the conventions of alpha versions', () => assert.equal(storage.conventions, 'alpha'))
 
 test('every operation names a successor that exists', () => {
   const paths = new Set(successors.map(({ namespace, path }) => `/api/${namespace}/v4.2${path}`))

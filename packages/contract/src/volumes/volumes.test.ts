@@ -9,13 +9,6 @@ const operation = (id: string) => {
   return found
 }
 
-test('every operation is declared once', () => {
-  const all = volumes.operations
-  assert.equal(all.length, 30)
-  assert.equal(new Set(all.map(({ key }) => key)).size, 30)
-  assert.equal(new Set(all.map(({ method, path }) => `${method} ${path}`)).size, 30)
-})
-
 test('operations that share an IAM operation share their roles', () => {
   const roles = new Map<string, string>()
   for (const { iamOperation, roles: own } of volumes.operations) {
