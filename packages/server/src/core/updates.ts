@@ -22,7 +22,8 @@ export function created<R extends AnyResource, const D extends Partial<EntityOf<
   return entity as EntityOf<R> & D
 }
 
-function writableValue(schema: AnySchema, given: unknown): unknown {
+/** Without read-only and undeclared fields, at any depth. */
+export function writableValue(schema: AnySchema, given: unknown): unknown {
   if (schema.type === 'list' && Array.isArray(given)) return given.map((item) => writableValue(schema.items, item))
   if (schema.type === 'oneOf') {
     const [alternative, ...others] = chooseAlternative(schema.alternatives, given)

@@ -55,17 +55,13 @@ export const bmcInfo = implement(
       const stored = ctx.target
       const address = body.ipAddress
       // Clients may send address and credential separately; absent fields keep their stored value.
-      const credential =
-        body.credential === undefined
-          ? stored.credential
-          : { ...body.credential, password: body.credential.password ?? stored.credential?.password }
-      if (credential !== undefined && credential.password === undefined) {
+      const bmc: BmcInfo = sparselyUpdated(stored, body, ['credential'])
+      if (bmc.credential !== undefined && bmc.credential.password === undefined) {
         throw invalid('credential/password', 'is required: none is stored for this host')
       }
       const cluster = parentOf(ctx, 'clusterExtId', Cluster)
       requireReachable(ctx, cluster)
       await requireFreeAddress(ctx.store, stored, address?.ipv4?.value)
-      const bmc = { ...sparselyUpdated(stored, body), credential } as BmcInfo
       const host = await ctx.store.get(Host, stored.extId)
       await ctx.store.touch(BmcInfo, stored.extId)
       const named = { extId: stored.extId, name: host?.hostName ?? '' }

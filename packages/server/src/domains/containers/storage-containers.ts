@@ -3,8 +3,6 @@ import type { BodyOf } from '@hyperplane/contract'
 import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { DataStore } from '@hyperplane/contract/clustermgmt/data-store'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
-import { Image } from '@hyperplane/contract/vmm/content/image'
-import { Ova } from '@hyperplane/contract/vmm/content/ova'
 import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { pathOf, rowWithId } from '../../core/standard.ts'
 import { created } from '../../core/updates.ts'
@@ -15,7 +13,7 @@ import { refuseReadOnly, requireReachable } from '../registrations/reachability.
 import { copiesOf, storageHostsOf, storagePoolOf } from '../storage-space/capacity.ts'
 import { reductionsSince } from '../storage-space/data-reduction.ts'
 import { isLeaving } from '../storage-space/leaving-hosts.ts'
-import { imageContainerName } from '../storage-space/stored-data.ts'
+import { imageContainerName, kindsInImageContainer } from '../storage-space/stored-data.ts'
 import { type ContainerRules, containerRefusals, requireContainerRoom } from './rules.ts'
 import { createContainer, deleteContainer, updateContainer } from './tasks.ts'
 
@@ -168,7 +166,7 @@ export async function requireContainersNotRemoved(store: Reader, containerExtIds
 async function usersOf(store: Reader, container: StorageContainer): Promise<ReadonlyMap<string, number>> {
   const users = new Map(await store.referrerCounts('StorageContainer', container.extId))
   if (container.name === imageContainerName) {
-    for (const kind of [Image, Ova]) {
+    for (const kind of kindsInImageContainer) {
       const filter = equals(pathOf(kind, 'clusterLocationExtIds'), container.clusterExtId as string)
       const files = await store.count(kind, { filter })
       if (files > 0) users.set(kind.kind, files)

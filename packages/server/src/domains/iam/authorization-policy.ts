@@ -37,7 +37,6 @@ export const authorizationPolicy = implement(
       await requireGrantable(ctx, body)
       await ctx.store.replace(AuthorizationPolicy, {
         ...replaced(AuthorizationPolicy, target, body, ctx.version),
-        authorizationPolicyType: target.authorizationPolicyType,
         lastUpdatedTime: ctx.clock.iso(),
       })
       await requireSuperAdmin(ctx.store)

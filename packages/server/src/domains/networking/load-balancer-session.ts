@@ -170,18 +170,12 @@ async function refuseForeignNics(
   refuseAll(foreign)
 }
 
-/** Without fields that follow from NICs and checks. */
 function storedTargets({ targetsConfig, listener }: BalancerEntity): BalancerEntity['targetsConfig'] {
-  const { nicTargets, categoryTargets } = targetsConfig
-  return {
-    ...(nicTargets && {
-      nicTargets: nicTargets.map(({ virtualNicReference, port = onlyPort(listener) }) => ({
-        virtualNicReference,
-        port: port!,
-      })),
-    }),
-    ...(categoryTargets && { categoryTargets: categoryTargets.map(({ matchAll, port }) => ({ matchAll, port })) }),
-  }
+  const nicTargets = targetsConfig.nicTargets?.map((target) => ({
+    ...target,
+    port: target.port ?? onlyPort(listener)!,
+  }))
+  return { ...targetsConfig, ...(nicTargets && { nicTargets }) }
 }
 
 async function presentSessions(ctx: ReadContext, shown: readonly BalancerEntity[]): Promise<readonly BalancerEntity[]> {

@@ -53,7 +53,6 @@ const functions = lifecycle<FunctionEntity, FunctionBody, undefined>(NetworkFunc
     const isInline = entity.trafficForwardingMode !== 'VTAP'
     return {
       vmExtIds: (await machinesFor(ctx, entity, stored)).map(({ extId }) => extId),
-      nicPairs: entity.nicPairs.map(({ dataPlaneHealthStatus: _, highAvailabilityState: __, ...pair }) => pair),
       ...(isInline && {
         failureHandling: entity.failureHandling === 'FAIL_OPEN' ? 'FAIL_OPEN' : 'FAIL_CLOSE',
         dataPlaneHealthCheckConfig: { ...defaultCheck, ...entity.dataPlaneHealthCheckConfig },

@@ -121,7 +121,8 @@ function rerouteFaults(given: Reroute, path: string): ApiError[] {
   ]
 }
 
-export function canonicalRule({ policyMatch, policyAction, isBidirectional = false }: Rule): Rule {
+export function canonicalRule(rule: Rule): Rule {
+  const { policyMatch, policyAction, isBidirectional = false } = rule
   const side = (given: Match['source']): Match['source'] => {
     if (given.subnetPrefix === undefined) return given
     const prefix = readSubnet(given.subnetPrefix, '')
@@ -136,6 +137,7 @@ export function canonicalRule({ policyMatch, policyAction, isBidirectional = fal
   })
   const { nexthopIpAddress, rerouteParams } = policyAction
   return {
+    ...rule,
     policyMatch: { ...policyMatch, source: side(policyMatch.source), destination: side(policyMatch.destination) },
     policyAction: {
       ...policyAction,

@@ -33,8 +33,6 @@ const mirrors = lifecycle<MirrorEntity, MirrorBody, MirrorPlace>(TrafficMirror, 
     return {
       ...{ hostExtId: host.extId, clusterExtId },
       ...{ hostReferenceList: [host.extId], clusterReferenceList: [clusterExtId] },
-      sourceList: entity.sourceList.map(({ direction, nicType, nicUuid }) => ({ direction, nicType, nicUuid })),
-      destinationList: entity.destinationList.map(({ nicType, nicUuid }) => ({ nicType, nicUuid })),
       ...(stored === undefined && { createdAt: ctx.clock.iso() }),
     }
   },

@@ -47,12 +47,10 @@ export async function connectExternalSubnets(
   for (const [index, { given, subnet }] of attaching.entries()) {
     const present = before.find((each) => each.subnetReference === subnet.extId)
     const path = `externalSubnets[${index}]/externalIps`
-    const { subnetReference, gatewayNodes, activeGatewayCount = 1 } = given
     const attachment: Attachment = {
-      subnetReference,
+      ...given,
       externalIps: await portsOf(ctx, vpcExtId, subnet, given.externalIps ?? [], present?.externalIps ?? [], path),
-      ...(gatewayNodes === undefined ? {} : { gatewayNodes }),
-      activeGatewayCount,
+      activeGatewayCount: given.activeGatewayCount ?? 1,
       ...(present?.activeGatewayNodes === undefined ? {} : { activeGatewayNodes: present.activeGatewayNodes }),
     }
     attachments.push({ ...attachment, activeGatewayNodes: await gatewayNodesFor(ctx, subnet, attachment, carried) })

@@ -2,6 +2,7 @@
 import type { BodyOf } from '@hyperplane/contract'
 import type { Vpc } from '@hyperplane/contract/networking/vpc'
 import type { ApiError } from '../../core/api-error.ts'
+import { defined } from '../../core/defined.ts'
 import { formatAddress, formatPrefix, overlap, type Prefix, readAddress, writeAsGiven } from '../../core/ip-address.ts'
 import type { SubnetEntity } from '../addressing/address-plan.ts'
 import type { Attachment } from './gateway-nodes.ts'
@@ -103,6 +104,6 @@ export function vpcConfigurationOf({ vpcType = 'REGULAR', externallyRoutablePref
   return {
     vpcType,
     externallyRoutablePrefixes: externallyRoutablePrefixes?.map(writeSubnetAsGiven),
-    commonDhcpOptions: commonDhcpOptions && (domainNameServers === undefined ? {} : { domainNameServers }),
+    commonDhcpOptions: commonDhcpOptions && defined({ ...commonDhcpOptions, domainNameServers }),
   }
 }

@@ -38,6 +38,8 @@ interface DataContext {
 }
 
 export const imageContainerName = 'SelfServiceContainer'
+/** Their files are in the image container of each cluster that they name. */
+export const kindsInImageContainer = [Image, Ova] as const
 
 /** The data that exists now, as large as it was or will be at `time`. Reads every disk of the cluster, those of VMs in parts. */
 export async function* storedData(
@@ -169,7 +171,7 @@ async function files(
     data.push(file(backups.extId, backupContainer.extId, backups.lastSizeBytes ?? 0))
   const imageContainer = containers.find(({ name }) => name === imageContainerName)
   if (imageContainer === undefined) return data
-  for (const kind of [Image, Ova]) {
+  for (const kind of kindsInImageContainer) {
     const filter = equals(pathOf(kind, 'clusterLocationExtIds'), clusterExtId)
     for (const { extId, sizeBytes = 0, createTime } of await store.find<typeof Image | typeof Ova>(kind, { filter }))
       data.push(file(extId, imageContainer.extId, sizeBytes, createTime))

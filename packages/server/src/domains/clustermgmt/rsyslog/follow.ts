@@ -2,6 +2,7 @@
 import type { EntityOf } from '@hyperplane/contract'
 import { RsyslogServer } from '@hyperplane/contract/clustermgmt/rsyslog-server'
 import { canonicalJson } from '../../../core/idempotency.ts'
+import { writableValue } from '../../../core/updates.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
 import type { Transaction } from '../../../store/store.ts'
 import { type Following, type Write, writesOf } from '../followed-rows.ts'
@@ -10,10 +11,7 @@ export type ServerRow = EntityOf<typeof RsyslogServer>
 /** Without an id, as in the settings of a cluster. */
 export type Server = NonNullable<ClusterSettings['RSYSLOG_SERVER_CONFIG']>[number]
 
-export function serverIn(row: Server): Server {
-  const { serverName, ipAddress, port, networkProtocol, modules } = row
-  return { serverName, ipAddress, port, networkProtocol, ...(modules && { modules }) }
-}
+export const serverIn = (row: Server): Server => writableValue(RsyslogServer.schema, row) as Server
 
 export const endpointKey = ({ ipAddress: { ipv4, ipv6 }, port, networkProtocol }: Omit<Server, 'serverName'>): string =>
   [ipv4?.value ?? '', ipv6?.value ?? '', port, networkProtocol].join(' ')

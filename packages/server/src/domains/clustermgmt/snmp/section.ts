@@ -1,8 +1,10 @@
 /** The SNMP settings of a cluster in the form in which it holds them: users and traps have no ids there. */
 import type { EntityOf, ValueOf } from '@hyperplane/contract'
 import type { SnmpConfig } from '@hyperplane/contract/clustermgmt/settings'
-import type { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'
-import type { SnmpUser } from '@hyperplane/contract/clustermgmt/snmp-user'
+import { SnmpTrap } from '@hyperplane/contract/clustermgmt/snmp-trap'
+import { SnmpUser } from '@hyperplane/contract/clustermgmt/snmp-user'
+import { defined } from '../../../core/defined.ts'
+import { writableValue } from '../../../core/updates.ts'
 import type { ClusterSettings } from '../../../drivers/hardware.ts'
 
 type Config = ValueOf<typeof SnmpConfig>
@@ -30,16 +32,12 @@ export const isSameTransport = (a: Transport, b: Transport): boolean => a.protoc
 export const trapKey = ({ address, port, username = '' }: Trap): string =>
   [address.ipv4?.value ?? '', address.ipv6?.value ?? '', port, username].join(' ')
 
-export const userIn = ({ username, authType, authKey, privType, privKey }: User): User => ({
-  ...{ username, authType, authKey },
-  ...(privType === undefined ? {} : { privType, privKey }),
-})
-
-export const trapIn = (row: Trap): Trap => {
-  const { address, username, protocol, port, shouldInform, engineId, version, recieverName, communityString } = row
-  const given = { address, username, protocol, port, shouldInform, engineId, version, recieverName, communityString }
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Trap
+export function userIn(row: User): User {
+  const { privKey, ...user } = writableValue(SnmpUser.schema, row) as User
+  return user.privType === undefined ? user : defined({ ...user, privKey })
 }
+
+export const trapIn = (row: Trap): Trap => writableValue(SnmpTrap.schema, row) as Trap
 
 export const withUser = (section: Section, user: User): Section => ({
   ...section,

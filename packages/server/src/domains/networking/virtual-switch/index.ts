@@ -55,10 +55,7 @@ const switches = lifecycle<SwitchEntity, SwitchBody, SwitchReferences>(VirtualSw
     const internalBridgeName =
       stored === undefined ? await freeBridgeName(ctx, cluster.extId, hostExtIds) : bridgeNameOf(stored)
     return {
-      // A client that sends the switch back repeats read-only fields of hosts.
-      clusters: [
-        { ...cluster, hosts: cluster.hosts.map(({ routeTable: _, ...host }) => ({ ...host, internalBridgeName })) },
-      ],
+      clusters: [{ ...cluster, hosts: cluster.hosts.map((host) => ({ ...host, internalBridgeName })) }],
       clusterExtId: cluster.extId,
       uplinks: uplinks.length === 0 ? undefined : uplinks.map(({ key }) => key),
       isDefault: stored?.isDefault ?? false,

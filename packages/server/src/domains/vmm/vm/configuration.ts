@@ -1,21 +1,13 @@
 /** The fields that an update replaces, and which may change while the VM runs. Source: behaviour vmm.md 1.1. */
+import { vmm } from '@hyperplane/contract/vmm'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { canonicalJson } from '../../../core/idempotency.ts'
 import type { VmBody, VmEntity } from '../../virtual-machines/entity.ts'
 
 /** Updates ignore these fields: they have operations of their own, and clients send back all fields that they read. */
 const ownOperations = new Set<string>([
-  'categories',
-  'cdRoms',
-  'customAttributes',
-  'disks',
-  'gpus',
-  'guestTools',
-  'host',
-  'nics',
-  'pcieDevices',
-  'powerState',
-  'serialPorts',
+  ...vmm.resources.flatMap(({ parent }) => (parent?.kind === Vm.kind ? (parent.listedIn ?? []) : [])),
+  ...['categories', 'customAttributes', 'guestTools', 'host', 'powerState'],
 ])
 const keptWhenAbsent = new Set<string>(['biosUuid', 'guestCustomization', 'ownershipInfo', 'project', 'storageConfig'])
 const changesWhileOn = new Set<string>([

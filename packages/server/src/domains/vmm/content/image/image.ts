@@ -81,7 +81,6 @@ export const image = implement(
       const keepsLocations = after.length === before.length && after.every((extId) => before.includes(extId))
       const next = {
         ...replaced(Image, stored, body, ctx.version),
-        type: stored.type,
         source: stored.source,
         checksum: stored.checksum,
         clusterLocationExtIds: after,

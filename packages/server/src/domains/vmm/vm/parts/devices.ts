@@ -175,14 +175,11 @@ interface DeviceKind<F extends keyof DeviceParts> extends Pick<PartKind<F>, 'fie
   readonly path: string
 }
 
-/** Operations on parts that are devices of a host. @param partOf the part that a body describes */
-export function deviceOperations<F extends keyof DeviceParts, B>(
-  { path, ...kind }: DeviceKind<F>,
-  partOf: (body: B) => object,
-) {
+/** Operations on parts that are devices of a host. */
+export function deviceOperations<F extends keyof DeviceParts, B extends object>({ path, ...kind }: DeviceKind<F>) {
   const { field } = kind
   const part: PartKind<F> = { ...kind, addresses: { path, of: () => [] }, coldFields: () => [field] }
-  const partsOf = (extId: string, body: B) => ({ [field]: [{ extId, ...partOf(body) }] }) as DeviceParts
+  const partsOf = (extId: string, body: B) => ({ [field]: [{ ...body, extId }] }) as DeviceParts
   return {
     reads: readsOf(kind.resource, field),
     create: changeOf<F, B>(

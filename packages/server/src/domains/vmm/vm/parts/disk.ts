@@ -201,9 +201,9 @@ const currentFile = ({ disks: own = [] }: VmEntity, extId: string): FileBacking 
 }
 
 const stored = (disk: DiskBody, file: FileBacking, diskAddress: DiskEntity['diskAddress']): DiskBody => ({
+  ...disk,
   backingInfo: { $objectType: 'vmm.v4.ahv.config.VmDisk', ...file } as DiskEntity['backingInfo'],
   diskAddress,
-  ...(disk.customAttributes === undefined ? {} : { customAttributes: disk.customAttributes }),
 })
 
 /** Fields that are equal or absent stay as they are. */

@@ -3,10 +3,12 @@ import { Gpu, gpuOperations } from '@hyperplane/contract/vmm/vm/parts/gpu'
 import { implement } from '../../../context.ts'
 import { deviceOperations, type GpuBody, gpuFaults } from './devices.ts'
 
-const { reads, create, remove } = deviceOperations(
-  { resource: Gpu, field: 'gpus', maximum: 16, path: 'deviceId' },
-  ({ mode, vendor, deviceId }: GpuBody) => ({ mode, vendor, deviceId }),
-)
+const { reads, create, remove } = deviceOperations<'gpus', GpuBody>({
+  resource: Gpu,
+  field: 'gpus',
+  maximum: 16,
+  path: 'deviceId',
+})
 
 export const gpu = implement(
   gpuOperations,

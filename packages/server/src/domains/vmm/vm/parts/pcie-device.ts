@@ -3,10 +3,12 @@ import { PcieDevice, pcieDeviceOperations } from '@hyperplane/contract/vmm/vm/pa
 import { implement } from '../../../context.ts'
 import { deviceOperations, devicesHaveOneOwner, type PcieBody, pcieFaults } from './devices.ts'
 
-const { reads, create, remove } = deviceOperations(
-  { resource: PcieDevice, field: 'pcieDevices', maximum: 64, path: 'backingInfo/deviceExtId' },
-  ({ backingInfo }: PcieBody) => ({ backingInfo }),
-)
+const { reads, create, remove } = deviceOperations<'pcieDevices', PcieBody>({
+  resource: PcieDevice,
+  field: 'pcieDevices',
+  maximum: 64,
+  path: 'backingInfo/deviceExtId',
+})
 
 export const pcieDevice = implement(
   pcieDeviceOperations,

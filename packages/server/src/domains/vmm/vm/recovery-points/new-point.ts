@@ -4,6 +4,7 @@ import { type NewVmRecoveryPoint, VmRecoveryPoint } from '@hyperplane/contract/v
 import { ApiError } from '../../../../core/api-error.ts'
 import type { TaskStarted } from '../../../../core/handlers.ts'
 import { pathOf } from '../../../../core/standard.ts'
+import { created } from '../../../../core/updates.ts'
 import { equals } from '../../../../odata/index.ts'
 import type { Reader } from '../../../../store/store.ts'
 import type { AffectedEntity, RecordContext, TaskDefinition, WriteContext } from '../../../context.ts'
@@ -54,18 +55,15 @@ export async function startMaking(
   task: TaskDefinition<Making>,
 ): Promise<TaskStarted> {
   const now = ctx.clock.iso()
-  const { $objectType: _, ...requested } = body
-  const point = {
-    name: `${vm.name}-${now.slice(0, 19)}Z`,
-    ...requested,
+  const asked = { name: `${vm.name}-${now.slice(0, 19)}Z`, ...body }
+  const point = created(ctx, VmRecoveryPoint, asked, {
     extId: ctx.ids.uuid(),
-    tenantId: ctx.tenantId,
     status: 'COMPLETE',
     creationTime: now,
     locationAgnosticId: ctx.ids.uuid(),
     consistencyGroupExtId: ctx.ids.uuid(),
     clusterExtId: vm.clusterExtId,
-  } as const
+  })
   await ctx.store.insert(VmRecoveryPoint, point, { pending: true })
   const operation = 'CreateVmRecoveryPoint'
   const options = {
