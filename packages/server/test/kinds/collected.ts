@@ -12,6 +12,8 @@ interface KindFile {
   readonly fieldValues?: Readonly<Record<string, readonly unknown[]>>
   readonly orderCases?: Readonly<Record<string, OrderCase>>
   readonly restartScenarios?: Readonly<Record<string, RestartScenario>>
+  /** By task definition: what stays when the task fails and is undone, and why. */
+  readonly staysAfterUndo?: Readonly<Record<string, string>>
   /** By collection, names in the demo's seed (`vm/web-01`) of the few entities that random walks begin with. */
   readonly walkEntities?: Readonly<Record<string, readonly string[]>>
   /** Requests of random walks, by a name of their own. */
@@ -40,6 +42,7 @@ export const fieldBases = collect((file) => file.fieldBases)
 export const fieldValues = collect((file) => file.fieldValues)
 export const orderCases = collect((file) => file.orderCases)
 export const restartScenarios = collect((file) => file.restartScenarios)
+export const staysAfterUndo = collect((file) => file.staysAfterUndo)
 export const walkEntities = collect((file) => file.walkEntities)
 export const walkRequests = collect((file) => file.walkRequests)
 

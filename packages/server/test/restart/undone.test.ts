@@ -8,6 +8,7 @@ import { rmSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { ApiError } from '../../src/core/api-error.ts'
 import type { TaskDefinition } from '../../src/core/tasks/define-task.ts'
+import { staysAfterUndo } from '../kinds/collected.ts'
 import { checkInvariants, differences } from '../support/invariants.ts'
 import { beginning } from '../support/start-app.ts'
 import type { Asked } from './asked.ts'
@@ -28,40 +29,6 @@ import { outcomeOf, snapshotOf } from './snapshot.ts'
 import type { StepMoment } from './victim.ts'
 import { Victims } from './victims.ts'
 
-/** What stays all the same, and why. */
-const stays: Readonly<Record<string, string>> = {
-  'clustermgmt.apply-cluster-profile': 'clusters that were done stay members',
-  'clustermgmt.copy-data': 'the change of the cluster that started it has ended before',
-  'clustermgmt.enter-esx-host-maintenance': 'the management remembers where the VMs ran meanwhile',
-  'clustermgmt.enter-host-maintenance': 'the journal of power says that VMs moved, stopped and came back',
-  'clustermgmt.reconfigure-controller-vms': 'controller VMs that were resized stay so',
-  'clustermgmt.remove-disk': 'data that has moved stays where it is',
-  'clustermgmt.remove-nodes': 'data that has moved stays where it is',
-  'clustermgmt.update-bmc-info': 'the credential is stored whatever the probe finds',
-  'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
-  'clustermgmt.evacuate-host': 'the journal of power says that VMs moved and came back',
-  'networking.migrate-subnet': 'the subnet says that its migration failed',
-  'networking.migrate-subnets': 'subnets that have moved stay on the advanced stack',
-  'networking.create-virtual-switch': 'the journal of power says that VMs moved and came back',
-  'networking.update-virtual-switch': 'the switch says that its deployment failed',
-  'networking.update-remote-gateway': 'its sessions were ended, and are established again',
-  'networking.upgrade-gateway': 'the appliance was rebooted',
-  'networking.update-network-function': 'the health checks remember what they found meanwhile',
-  'networking.update-load-balancer-session': 'the health checks remember the targets that were checked meanwhile',
-  'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
-  'vmm.migrate-vm-disks': 'disks that were moved stay there',
-  'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
-  'vmm.install-vm-guest-tools': 'the guest was rebooted',
-  'vmm.move-to-host': 'the maintenance that started it has ended, and the VM is on another host',
-  'vmm.power-cycle-vm': 'the VM was powered off first',
-  'vmm.start-held-vm': 'a VM that was started is to run',
-  'vmm.revert-vm': 'the VM was powered off first',
-  'vmm.stop-for-maintenance': 'the journal of power says that other VMs moved and came back',
-  'vmm.deploy-template': 'VMs that were made stay when another one fails',
-  'vmm.upgrade-vm-guest-tools': 'the guest was rebooted',
-  'vmm.install-guest-tools-of-external-vm': 'the guest was rebooted',
-  'vmm.upgrade-guest-tools-of-external-vm': 'the guest was rebooted',
-}
 const victims = new Victims()
 after(() => victims.end())
 inOwnFolder()
@@ -69,13 +36,14 @@ inOwnFolder()
 for (const [name, definition] of definitions) {
   const fail = lastThatMayFail(definition)
   if (fail === undefined) continue
-  const what = stays[name] === undefined ? 'nothing of it remains' : `only what may remains: ${stays[name]}`
+  const what =
+    staysAfterUndo[name] === undefined ? 'nothing of it remains' : `only what may remains: ${staysAfterUndo[name]}`
   test(`${name}: failed at "${fail.step}", ${what}, also when it is killed at each step of the undo`, async (t) => {
     const { folder, asked, base } = await prepared(name)
     const left = await undone(copyOf(folder), asked, fail, base)
     // The clock changes the world for other reasons too: compare with the same task failing before it did anything.
     const before = isOfTime(asked) ? await undone(copyOf(folder), asked, firstMomentOf(definition), base) : []
-    if (stays[name] === undefined) assert.deepEqual(differences(left, before), [])
+    if (staysAfterUndo[name] === undefined) assert.deepEqual(differences(left, before), [])
     else assert.notDeepEqual(left, [], 'nothing remains: the exception is not needed')
     await t.test('killed at each step of the undo', async () => {
       assert.deepEqual(differences(await undoneThoughKilled(folder, asked, fail, base), left), [])

@@ -55,3 +55,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   expandCluster: ({ draw }) => walk.post(expand, expansion(draw.of(['a', 'b', 'c']))),
   removeNode: ({ draw }) => walk.post(remove, { nodeUuids: [draw.of([nodeId('a'), nodeId('b')])] }),
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'clustermgmt.remove-nodes': 'data that has moved stays where it is',
+}

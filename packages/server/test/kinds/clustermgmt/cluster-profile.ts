@@ -95,3 +95,8 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
 }
 
 export const walkEntities = { [profiles]: ['cluster-profile/baseline'] }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'clustermgmt.apply-cluster-profile': 'clusters that were done stay members',
+  'clustermgmt.update-cluster-profile': 'what is desired stays desired, also when a cluster does not follow',
+}

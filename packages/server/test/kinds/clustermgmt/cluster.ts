@@ -127,3 +127,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
 export const walkEntities = {
   [walk.collections.clusters]: ['cluster/hp-native-01', 'cluster/hp-extern-01', 'cluster/cloud-1'],
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'clustermgmt.copy-data': 'the change of the cluster that started it has ended before',
+}

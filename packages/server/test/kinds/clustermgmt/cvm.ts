@@ -39,3 +39,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
 export const factOwners: Readonly<Record<string, FactOwner>> = {
   'hardware.controllerVms': ({ ids }) => ids('Host'),
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'clustermgmt.reconfigure-controller-vms': 'controller VMs that were resized stay so',
+}

@@ -68,3 +68,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
 }
 
 const serialNumberOf = (extId: string): string => `SN${extId.replaceAll('-', '').slice(0, 12).toUpperCase()}`
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'clustermgmt.remove-disk': 'data that has moved stays where it is',
+}

@@ -85,3 +85,9 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     }),
   exitMaintenance: (asking) => walk.post(pathOf('exit', ids.native, someHost(asking)), {}),
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'clustermgmt.enter-esx-host-maintenance': 'the management remembers where the VMs ran meanwhile',
+  'clustermgmt.enter-host-maintenance': 'the journal of power says that VMs moved, stopped and came back',
+  'clustermgmt.evacuate-host': 'the journal of power says that VMs moved and came back',
+}

@@ -169,3 +169,8 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
   'fabric.gateway': ownedByGateways,
   'fabric.gateway-agent': ownedByGateways,
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'networking.update-remote-gateway': 'its sessions were ended, and are established again',
+  'networking.upgrade-gateway': 'the appliance was rebooted',
+}

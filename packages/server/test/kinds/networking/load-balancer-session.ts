@@ -120,3 +120,7 @@ const someListener = ({ draw }: walk.Asking): object => ({
     virtualIP: draw.of([dynamic, staticIp('192.168.10.6'), staticIp('192.168.10.7')]),
   }),
 })
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'networking.update-load-balancer-session': 'the health checks remember the targets that were checked meanwhile',
+}

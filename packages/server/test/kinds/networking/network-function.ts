@@ -104,3 +104,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   createNetworkFunction: (asking) =>
     walk.post(networkFunctions, functionBody(walk.name(asking, 'function'), [], { nicPairs: unmade })),
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'networking.update-network-function': 'the health checks remember what they found meanwhile',
+}

@@ -54,3 +54,8 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
 export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   migrateSubnet: ({ draw, model }) => walk.post(path, naming(model.extId(draw, walk.collections.subnets))),
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'networking.migrate-subnet': 'the subnet says that its migration failed',
+  'networking.migrate-subnets': 'subnets that have moved stay on the advanced stack',
+}

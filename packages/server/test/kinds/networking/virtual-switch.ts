@@ -120,3 +120,8 @@ export const factOwners: Readonly<Record<string, FactOwner>> = {
       ),
     ]),
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'networking.create-virtual-switch': 'the journal of power says that VMs moved and came back',
+  'networking.update-virtual-switch': 'the switch says that its deployment failed',
+}

@@ -54,3 +54,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
 }
 
 export const walkEntities = { [walk.collections.backupTargets]: [] }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'platform.back-up-domain-manager': 'the update of the target that started it has ended before',
+}

@@ -76,3 +76,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
       payload: [1, 2, 3].map(() => element(walkersVm(asking))),
     }),
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'platform.run-batch': 'what elements did stays, as if they had been sent one by one',
+}

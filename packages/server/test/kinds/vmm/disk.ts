@@ -174,3 +174,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
   })),
   removeVmDisk: walk.removingPart('disks'),
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'vmm.migrate-vm-disks': 'disks that were moved stay there',
+}

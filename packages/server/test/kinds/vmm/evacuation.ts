@@ -7,3 +7,8 @@ export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'vmm.move-to-host': leaving,
   'vmm.stop-for-maintenance': entering,
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'vmm.move-to-host': 'the maintenance that started it has ended, and the VM is on another host',
+  'vmm.stop-for-maintenance': 'the journal of power says that other VMs moved and came back',
+}

@@ -86,3 +86,8 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
     },
   ],
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'vmm.install-guest-tools-of-external-vm': 'the guest was rebooted',
+  'vmm.upgrade-guest-tools-of-external-vm': 'the guest was rebooted',
+}

@@ -119,3 +119,8 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
     return walk.tagged(asking, 'PUT', `${vm}/guest-tools`, { isEnabled: asking.draw.isOneIn(2) }, vm)
   },
 }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'vmm.install-vm-guest-tools': 'the guest was rebooted',
+  'vmm.upgrade-vm-guest-tools': 'the guest was rebooted',
+}

@@ -230,3 +230,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
 }
 
 export const walkEntities = { [templates]: [] }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'vmm.deploy-template': 'VMs that were made stay when another one fails',
+}

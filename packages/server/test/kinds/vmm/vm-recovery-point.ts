@@ -114,3 +114,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
 }
 
 export const walkEntities = { [points]: ['recovery-point/db-01/60', 'recovery-point/db-01/36'] }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'vmm.revert-vm': 'the VM was powered off first',
+}

@@ -94,3 +94,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
 }
 
 export const walkEntities = { [startupPolicies]: [] }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'vmm.start-held-vm': 'a VM that was started is to run',
+}

@@ -563,3 +563,7 @@ export const walkRequests: Readonly<Record<string, walk.Builder>> = {
 }
 
 export const walkEntities = { [walk.collections.vms]: ['vm/web-01', 'vm/template-source', 'vm/desktop-01'] }
+
+export const staysAfterUndo: Readonly<Record<string, string>> = {
+  'vmm.power-cycle-vm': 'the VM was powered off first',
+}
