@@ -76,7 +76,10 @@ export interface Resource<F extends s.Fields = s.Fields, I extends s.Fields = s.
   readonly gate?: Gate
   /** Whether entities leave the manager together with their cluster. */
   readonly ofCluster?: OfCluster | StaysWithManager
-  /** Whether a new world has the row. A restore, which overwrites all rows, is refused while there are others. Source: behaviour platform.md 9. */
+  /**
+   * Whether a new world has the row. A restore, which overwrites all rows, is refused while there are others. `any`: the fields of
+   * the kind are not known here. Source: behaviour platform.md 9.
+   */
   readonly isInNewWorld?: (row: any) => boolean
   /** The export of a world omits the rows, and says what replaces them. */
   readonly leftOut?: LeftOutRows | 'unmentioned'

@@ -43,6 +43,7 @@ export async function revocationListOf(authority: AuthorityFact, now: number): P
       ...timesOf(authority, now),
       entries: authority.revoked.map((serialNumber) => ({ serialNumber, revocationDate: new Date(now) })),
       signingAlgorithm: algorithm,
+      // `never`: the library uses the browser's types, which Node's do not extend.
       signingKey: (await webcrypto.subtle.importKey('pkcs8', new Uint8Array(pkcs8), algorithm, false, [
         'sign',
       ])) as never,
