@@ -22,7 +22,7 @@ export function created<R extends AnyResource, const D extends Partial<EntityOf<
   return entity as EntityOf<R> & D
 }
 
-/** Without read-only and undeclared fields, at any depth. */
+/** Without read-only and undeclared fields, also in nested objects and lists. */
 export function writableValue(schema: AnySchema, given: unknown): unknown {
   if (schema.type === 'list' && Array.isArray(given)) return given.map((item) => writableValue(schema.items, item))
   if (schema.type === 'oneOf') {

@@ -69,58 +69,43 @@ const isSame = (a: Association, b: Association = {}): boolean =>
 export const referenceNotFound = (verb: string, name: string, referencedKind: string, referencedExtId: string) =>
   new ApiError('NETWORKING_REFERENCE_NOT_FOUND', { verb, kind: 'floating IP', name, referencedKind, referencedExtId })
 
-/** What a private address belongs to. */
-interface Holder {
+/** What the private address belongs to. */
+export interface Target {
+  readonly association: Association
   readonly type: string
   readonly status: FloatingIpEntity['associationStatus']
   readonly reference: Pick<Association, 'loadBalancerSessionReference' | 'vmNicReference'>
   readonly vpcExtId: string | undefined
   readonly title: string
-  /** Absent: any address. */
+  /** The first is the default, if there is one. Absent: any address will do. */
   readonly addresses?: readonly (WireAddress | undefined)[]
+  readonly session?: BalancerEntity
 }
 
-/** @throws ApiError 400 for contradictions, 404 for what the caller cannot see, 409 for a VPC without the external subnet, a holder without the address */
-export async function associationOf(
+/** @throws ApiError 404 for a NIC or session that the caller cannot see, 400 for a target in another VPC than the named one */
+export async function targetOf(
   ctx: WriteContext,
   { association, vpcReference }: Requested,
-  floatingIp: { readonly name: string; readonly external: SubnetEntity; readonly family: Family },
-) {
+  { name, family }: { readonly name: string; readonly family: Family },
+): Promise<Target | undefined> {
   if (association === undefined) return undefined
-  const { external, family, name } = floatingIp
   const notFound = (kind: string, extId: string): ApiError => referenceNotFound(ctx.operation.verb, name, kind, extId)
-  const holder = await holderOf(ctx, association, family, notFound)
-  const { type, status, reference, vpcExtId, title, addresses } = holder
+  const target = await foundTarget(ctx, association, family, notFound)
+  const { vpcExtId, addresses } = target
+  if (vpcExtId !== undefined && addresses && !(await mayRefer(ctx, Vpc, await ctx.store.get(Vpc, vpcExtId))))
+    throw notFound('VPC', vpcExtId)
   if (vpcReference !== undefined && vpcReference !== vpcExtId)
     throw invalidField('vpcReference', `expected ${vpcExtId ?? 'none'}, as in the association, found ${vpcReference}`)
-  if (vpcExtId === undefined) throw refusal(`The ${title} is not on an overlay subnet of a VPC.`)
-  const vpc = (await ctx.store.get(Vpc, vpcExtId)) as VpcEntity
-  if (addresses !== undefined && !(await mayRefer(ctx, Vpc, vpc))) throw notFound('VPC', vpcExtId)
-  refuseDuringCreationOrDeletion('VPC', vpc)
-  if (!isAttached(vpc, external.extId))
-    throw refusal(`The VPC ${vpc.name} is not attached to the external subnet ${external.name}. Attach it first.`)
-  const given = association.privateIp ?? addresses?.[0]
-  const [privateIp, text] = [given && writeAsGiven(given), textOf(given)]
-  if (addresses?.every((address) => textOf(address) !== text || text === undefined))
-    throw refusal(`The ${title} does not have the address ${text ?? `of the family ${family}`}.`)
-  if ((family === 'IPV4') !== (privateIp?.ipv4 !== undefined))
-    throw invalidField('association/privateIp', `expected an address of the family ${family}, found ${text}`)
-  const $objectType = `networking.v4.config.${type}Association`
-  return {
-    association: { $objectType, ...reference, privateIp, vpcReference: vpcExtId } as FloatingIpEntity['association'],
-    associationStatus: status,
-    privateIp: text,
-    ...reference,
-    vpcReference: vpcExtId,
-  }
+  return target
 }
 
-async function holderOf(
+async function foundTarget(
   ctx: WriteContext,
-  { vmNicReference, loadBalancerSessionReference, vpcReference }: Association,
+  association: Association,
   family: Family,
   notFound: (kind: string, extId: string) => ApiError,
-): Promise<Holder> {
+): Promise<Target> {
+  const { vmNicReference, loadBalancerSessionReference, vpcReference: vpcExtId } = association
   if (vmNicReference !== undefined && loadBalancerSessionReference !== undefined)
     throw invalidField('association', 'expected either a NIC or a load balancer session, found both')
   if (vmNicReference !== undefined) {
@@ -130,6 +115,7 @@ async function holderOf(
     const leases = (await leasesOf(ctx.store, vmNicReference)).filter((lease) => lease.family === family)
     const primary = leases.find(({ kind }) => kind === 'ASSIGNED')
     return {
+      association,
       type: 'VmNic',
       status: 'ASSOCIATED_TO_VNIC',
       reference: { vmNicReference },
@@ -139,18 +125,46 @@ async function holderOf(
     }
   }
   if (loadBalancerSessionReference === undefined)
-    return { type: 'PrivateIp', status: 'ASSOCIATED_TO_PRIVATE_IP', reference: {}, vpcExtId: vpcReference, title: '' }
+    return { association, type: 'PrivateIp', status: 'ASSOCIATED_TO_PRIVATE_IP', reference: {}, vpcExtId, title: '' }
   const session = (await ctx.store.get(LoadBalancerSession, loadBalancerSessionReference)) as BalancerEntity | undefined
   if (session === undefined) throw notFound('load balancer session', loadBalancerSessionReference)
-  // Only a session that no task changes has one virtual IP for certain.
-  refuseWhileChanging('Load balancer session', session)
   return {
+    association,
     type: 'LoadBalancerSession',
     status: 'ASSOCIATED_TO_LOAD_BALANCER_SESSION',
     reference: { loadBalancerSessionReference },
     vpcExtId: session.vpcReference,
     title: `load balancer session ${session.name}`,
     addresses: [session.listener.virtualIP.ipAddress],
+    session,
+  }
+}
+
+/** @throws ApiError 409 for a VPC without the external subnet, or a target without the address; 400 for another family */
+export async function associationWith(ctx: WriteContext, target: Target, external: SubnetEntity, family: Family) {
+  const { association, type, status, reference, vpcExtId, title, addresses, session } = target
+  if (vpcExtId === undefined) throw refusal(`The ${title} is not on an overlay subnet of a VPC.`)
+  const vpc = (await ctx.store.get(Vpc, vpcExtId)) as VpcEntity
+  refuseDuringCreationOrDeletion('VPC', vpc)
+  if (!isAttached(vpc, external.extId))
+    throw refusal(`The VPC ${vpc.name} is not attached to the external subnet ${external.name}. Attach it first.`)
+  // Only a session that no task changes has one virtual IP for certain.
+  if (session !== undefined) refuseWhileChanging('Load balancer session', session)
+  const given = association.privateIp ?? addresses?.[0]
+  const [privateIp, text] = [given && writeAsGiven(given), textOf(given)]
+  if (addresses !== undefined && (text === undefined || !addresses.some((address) => textOf(address) === text))) {
+    const own = [...new Set(addresses.flatMap((address) => textOf(address) ?? []))].join(', ')
+    throw refusal(`The ${title} has ${own || 'no address'}${text ? `, not ${text}` : ` of the family ${family}`}.`)
+  }
+  if ((family === 'IPV4') !== (privateIp?.ipv4 !== undefined))
+    throw invalidField('association/privateIp', `expected an address of the family ${family}, found ${text}`)
+  const $objectType = `networking.v4.config.${type}Association`
+  return {
+    association: { $objectType, ...reference, privateIp, vpcReference: vpcExtId } as FloatingIpEntity['association'],
+    associationStatus: status,
+    privateIp: text,
+    ...reference,
+    vpcReference: vpcExtId,
   }
 }
 

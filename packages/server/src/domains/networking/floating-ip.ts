@@ -22,7 +22,14 @@ import { affected, type Broken, implement, type StepContext } from '../context.t
 import { rowsOf } from '../invariants/rule.ts'
 import { limit } from '../limits.ts'
 import { requireClusterReachable } from '../registrations/reachability.ts'
-import { associationOf, type FloatingIpBody, referenceNotFound, requestedBy } from './floating-ip-association.ts'
+import {
+  associationWith,
+  type FloatingIpBody,
+  referenceNotFound,
+  requestedBy,
+  type Target,
+  targetOf,
+} from './floating-ip-association.ts'
 import { hostFaults, invalidField } from './ip-config.ts'
 import { lifecycle, refuseBeyond } from './lifecycle.ts'
 
@@ -32,7 +39,7 @@ const maximumFloatingIps = limit('floatingIpsOfVpc', 2500)
 interface References {
   readonly external: SubnetEntity
   readonly family: Family
-  readonly associated: Partial<FloatingIpEntity> | undefined
+  readonly target: Target | undefined
 }
 
 const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, References>(FloatingIp, {
@@ -64,13 +71,14 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, References>(Floa
     await requireClusterReachable(ctx, external.clusterReference)
     const given = (stored ?? body).floatingIp
     const family = given === undefined ? familyOf(planOf(external.ipConfig)) : addressIn(given).family
-    return { external, family, associated: await associationOf(ctx, requested, { name: body.name, external, family }) }
+    return { external, family, target: await targetOf(ctx, requested, { name: body.name, family }) }
   },
-  async configure(ctx, { references: { external, family, associated }, entity, stored }) {
+  async configure(ctx, { references: { external, family, target }, entity, stored }) {
     const given = (stored ?? entity).floatingIp
     const terms = { kind: 'FLOATING', holder: entity.extId, family, attributePath: 'floatingIp' } as const
     const wanted = given === undefined ? terms : { ...terms, address: addressIn(given) }
     const address = stored === undefined ? await leaseAddress(ctx, external, wanted) : addressIn(given)
+    const associated = target && (await associationWith(ctx, target, external, family))
     const vpcReference = associated?.vpcReference
     if (vpcReference !== undefined && vpcReference !== stored?.vpcReference) {
       const others = await ctx.store.count(FloatingIp, { refersTo: { kind: Vpc.kind, extId: vpcReference } })
@@ -89,8 +97,8 @@ const floatingIps = lifecycle<FloatingIpEntity, FloatingIpBody, References>(Floa
     const sessions = changed.flatMap(({ loadBalancerSessionReference }) => loadBalancerSessionReference ?? [])
     const [nic] = nics
     const vpc = await store.get(Vpc, entity.vpcReference ?? before?.vpcReference ?? '')
-    const others =
-      nic === undefined ? (vpc ? [affected(Vpc, vpc)] : []) : [{ extId: nic, rel: 'networking:config:vnic' }]
+    const inVpc = vpc === undefined ? [] : [affected(Vpc, vpc)]
+    const others = nic === undefined ? inVpc : [{ extId: nic, rel: 'networking:config:vnic' }]
     const subnet = (await store.get(Subnet, entity.externalSubnetReference)) as SubnetEntity
     // Deletions lock NICs and sessions, too. A lock of the VM would stop all its tasks while the controller is down.
     return { affected: [affected(Subnet, subnet), ...others], locks: [...nics, ...sessions] }

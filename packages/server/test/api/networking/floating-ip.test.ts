@@ -208,7 +208,10 @@ test('a secondary address of a NIC can have its own floating IP, and each addres
   for (const association of [toNic(nic), toNic(nic, { privateIp: ip('192.168.10.200') }), toPrivate(addressOf(vm))])
     assert.deepEqual(refusal(await create({ association })), [409, 'ENTITY_ALREADY_EXISTS'])
   const lacking = await create({ association: toNic(nic, { privateIp: ip('192.168.10.201') }) })
-  assert.deepEqual([lacking.status, /does not have the address/.test(lacking.errors[0]!.message)], [409, true])
+  assert.deepEqual(
+    [lacking.status, /has 192.168.10.\S+, 192.168.10.200, not 192.168.10.201/.test(lacking.errors[0]!.message)],
+    [409, true],
+  )
   await changedVm(app, vm.extId, 'delete')
 })
 
@@ -311,6 +314,23 @@ test('a NIC on a VLAN, and a VPC that is not attached to the external subnet, ar
   for (const { status, errors } of answers)
     assert.deepEqual([status, /overlay subnet|is not attached/.test(errors[0]!.message)], [409, true])
   await changedVm(app, vlan.extId, 'delete')
+})
+
+test('faults of the floating address come before those of the association, and a running update before both', async () => {
+  const elsewhere = { association: toPrivate('172.16.9.9', seedId('vpc/tenant-a')) }
+  const [{ extId: vmNicReference }] = (await read(`/vmm/v4.2/ahv/config/vms/${seedId('vm/web-01')}`)).nics
+  for (const [body, path] of [
+    [{ floatingIp: ip('10.1.1.1'), ...elsewhere }, 'floatingIp'],
+    [{ floatingIp: { ipv6: { value: 'fd00::9' } }, vmNicReference }, 'subnet'],
+  ] as const) {
+    const refused = await create(body)
+    assert.deepEqual([refused.status, ...pathsOf(refused)], [400, path], JSON.stringify(body))
+  }
+  const path = await aFloatingIp()
+  const { data, etag } = await app.call('GET', path)
+  const update = await app.call('PUT', path, { body: { ...data, name: 'renamed' }, ifMatch: etag as string })
+  assert.deepEqual(refusal(await put(app, path, elsewhere)), [409, 'ENTITY_BUSY'])
+  await app.task(update)
 })
 
 test('a NIC of a VM that the caller may not see is not found', async () => {

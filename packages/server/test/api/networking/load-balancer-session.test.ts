@@ -397,6 +397,12 @@ test('a floating IP translates to the virtual IP until the session is deleted', 
       },
     },
   ]
+  const wrong = { ...associations[1]!.association, privateIp: { ipv4: { value: '192.168.10.77' } } }
+  const refused = await app.call('POST', floatingIps, {
+    body: { name: 'front', externalSubnetReference, association: wrong },
+  })
+  assert.equal(refused.status, 409)
+  assert.match(refused.errors[0]!.message, new RegExp(`has ${address}, not 192.168.10.77`))
   for (const association of associations) {
     const floating = await made(app, floatingIps, { name: 'front', externalSubnetReference, ...association })
     const shown = await read(floating)
