@@ -11,7 +11,7 @@ const { StartRefusal } = await import('./core/start-refusal.ts')
 /** Below the 10 s that a stop may take. */
 const stopMillis = 9_000
 
-const memoryMillis = 1_000
+const lookAtMemoryMillis = 1_000
 
 let stopped = false
 const [command, ...options] = process.argv.slice(2)
@@ -83,13 +83,14 @@ async function start(): Promise<void> {
     `World        ${config.data}`,
     `Ready in ${Math.round(performance.now() - began)} ms: ${api}`,
   ])
-  // Memory that only the start needed.
+  // Memory that only the start needed; the start itself does not count as work.
+  await collector.look()
   collector.request()
   const trim = createTrimmer()
   const keepMemoryLow = async (): Promise<void> => {
     if (!(await collector.look().catch(() => false))) trim()
   }
-  setInterval(keepMemoryLow, memoryMillis).unref()
+  setInterval(keepMemoryLow, lookAtMemoryMillis).unref()
 }
 
 /** Makes the folder private before the compile cache would create it readable by everybody. */

@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 
 let collect: ((options: object) => Promise<void>) | undefined
 
-/** Returns free pages to the system. Blocks for 100 to 250 ms, so only while no requests are served. */
+/** Returns free pages to the system. Requests that arrive meanwhile wait for 100 to 250 ms. */
 export async function giveBackMemory(): Promise<void> {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc')
@@ -19,7 +19,7 @@ export async function giveBackMemory(): Promise<void> {
 /** Share of a second: requests that arrive now and then stay below it. */
 const idleBelow = 0.1
 
-/** Collects garbage only in a pause of the requests, which would wait for it. */
+/** Collects garbage when few requests arrive that would wait for it; in a process that is always busy, never. */
 export class IdleCollector {
   readonly #used: () => number
   readonly #collect: () => Promise<void>
