@@ -66,7 +66,7 @@ export interface Referrer {
 export interface Reader {
   readonly kinds: readonly AnyResource[]
   get<R extends AnyResource>(kind: R, extId: string): Promise<EntityOf<R> | undefined>
-  /** Cheaper than `get`: reads no document. */
+  /** Reads no document: cheaper than `get` in a transaction. */
   has(kind: AnyResource, extId: string): Promise<boolean>
   row<R extends AnyResource>(kind: R, extId: string): Promise<Row<EntityOf<R>> | undefined>
   /** In the order of `extIds`; unknown ids are left out. */

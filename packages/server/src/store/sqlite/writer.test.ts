@@ -49,3 +49,18 @@ test('queries find the updated values of changed, cleared and unchanged fields, 
   assert.deepEqual({ ...database.prepare('PRAGMA integrity_check').get() }, { integrity_check: 'ok' })
   database.close()
 })
+
+test('has() finds a row once it is published', async () => {
+  const file = join(folder, 'has.sqlite')
+  const store = openSqliteStore({ file, tables: tablesOf([Thing], []), seal: (plain) => plain, durable: false })
+  const extId = crypto.randomUUID()
+  const seen = [await store.has(Thing, extId)]
+  await store.transaction(async (at) => {
+    await at.insert(Thing, { extId, name: 'pending' }, { pending: true })
+    seen.push(await at.has(Thing, extId))
+    await at.publish(Thing, extId)
+    seen.push(await at.has(Thing, extId))
+  })
+  assert.deepEqual([...seen, await store.has(Thing, extId)], [false, false, true, true])
+  await store.close()
+})
