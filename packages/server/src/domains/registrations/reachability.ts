@@ -32,8 +32,6 @@ export function requireReachable(
 
 export async function requireClusterReachable(ctx: Asking, clusterExtId: string | undefined): Promise<void> {
   if (clusterExtId === undefined) return
-  const { hardware } = ctx.drivers
-  if (hardware.isReachable(clusterExtId) && hardware.servicesStoppedBy(clusterExtId) === undefined) return
   const cluster = await ctx.store.get(Cluster, clusterExtId)
   requireReachable(ctx, cluster ?? { extId: clusterExtId, name: clusterExtId })
 }
