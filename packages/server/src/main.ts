@@ -83,8 +83,7 @@ async function start(): Promise<void> {
     `World        ${config.data}`,
     `Ready in ${Math.round(performance.now() - began)} ms: ${api}`,
   ])
-  // Memory that only the start needed; the start itself does not count as work.
-  await collector.look()
+  // Memory that only the start needed.
   collector.request()
   const trim = createTrimmer()
   const keepMemoryLow = async (): Promise<void> => {
