@@ -72,5 +72,5 @@ export const KVStringPair = s.object('common.v1.config.KVStringPair', {
 const changeFields = { taskExtId: s.uuid(), verb: s.enumeration(['create', 'update', 'upgrade', 'delete']) } as const
 /** The running task of the row; internal. Written with the task, so that concurrent requests cannot both start one. */
 export const Change = s.object('', changeFields)
-/** With values that the update will store, reserved while the task runs. A field that the kind has too takes its value by itself. */
+/** With values that the update will store, reserved while its task runs. Fields of the kind's own names are copied from the entity. */
 export const changeHolding = <const F extends s.Fields>(held: F) => s.optionalObject('', { ...changeFields, ...held })

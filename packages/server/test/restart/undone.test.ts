@@ -36,14 +36,14 @@ inOwnFolder()
 for (const [name, definition] of definitions) {
   const fail = lastThatMayFail(definition)
   if (fail === undefined) continue
-  const what =
-    staysAfterUndo[name] === undefined ? 'nothing of it remains' : `only what may remains: ${staysAfterUndo[name]}`
+  const stays = staysAfterUndo[name]
+  const what = stays === undefined ? 'nothing of it remains' : `only what may remains: ${stays}`
   test(`${name}: failed at "${fail.step}", ${what}, also when it is killed at each step of the undo`, async (t) => {
     const { folder, asked, base } = await prepared(name)
     const left = await undone(copyOf(folder), asked, fail, base)
     // The clock changes the world for other reasons too: compare with the same task failing before it did anything.
     const before = isOfTime(asked) ? await undone(copyOf(folder), asked, firstMomentOf(definition), base) : []
-    if (staysAfterUndo[name] === undefined) assert.deepEqual(differences(left, before), [])
+    if (stays === undefined) assert.deepEqual(differences(left, before), [])
     else assert.notDeepEqual(left, [], 'nothing remains: the exception is not needed')
     await t.test('killed at each step of the undo', async () => {
       assert.deepEqual(differences(await undoneThoughKilled(folder, asked, fail, base), left), [])

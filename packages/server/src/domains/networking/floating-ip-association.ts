@@ -69,7 +69,7 @@ const isSame = (a: Association, b: Association = {}): boolean =>
 export const referenceNotFound = (verb: string, name: string, referencedKind: string, referencedExtId: string) =>
   new ApiError('NETWORKING_REFERENCE_NOT_FOUND', { verb, kind: 'floating IP', name, referencedKind, referencedExtId })
 
-/** What the private address belongs to. */
+/** The NIC, load balancer session or VPC that a floating IP forwards to, before its private address is chosen. */
 export interface Target {
   readonly association: Association
   readonly type: string

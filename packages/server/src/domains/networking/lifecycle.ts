@@ -64,7 +64,7 @@ export interface Lifecycle<E extends Row, B, A> {
   /** Default: the caller that created the entity. */
   owner?(request: Configuring<E, B, A>): Owner
   task?(ctx: WriteContext, entity: E, before: E | undefined): Promise<Partial<TaskOptions>>
-  /** What an update reserves in `change` beside the fields of the entity that the contract names there. */
+  /** Values of `change` that are no fields of the kind. An update copies the others from the entity while its task runs. */
   held?(entity: E): object
   /** Among these rows, no two have the same values in `fields`, values held by updates included. */
   readonly unique?: {

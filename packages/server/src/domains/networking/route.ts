@@ -7,7 +7,7 @@ import { ApiError } from '../../core/api-error.ts'
 import { formatPrefix } from '../../core/ip-address.ts'
 import { listOf } from '../../core/standard.ts'
 import type { RouteProgram } from '../../drivers/virtual-routing.ts'
-import { implement, mayRefer, parentOf, type ReadContext, type WriteContext } from '../context.ts'
+import { affected, implement, mayRefer, parentOf, type ReadContext, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { refuseDuringCreationOrDeletion } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
@@ -91,8 +91,7 @@ const routes = lifecycle<RouteEntity, RouteBody, RouteReferences>(Route, {
   // Public clients expect the VPC as the owner.
   owner: ({ references: { vpc } }) => ({ ownerReferenceId: vpc.extId }),
   async task(ctx) {
-    const { extId, name } = await vpcOf(ctx)
-    return { affected: [{ extId, name, rel: Vpc.rel }] }
+    return { affected: [affected(Vpc, await vpcOf(ctx))] }
   },
   unique: {
     fields: ['destinationAndNexthop'],

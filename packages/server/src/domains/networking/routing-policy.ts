@@ -3,7 +3,7 @@ import { RoutingPolicy, routingPolicyOperations } from '@hyperplane/contract/net
 import { Vpc } from '@hyperplane/contract/networking/vpc'
 import { isInScope } from '../../core/access/scope.ts'
 import { ApiError } from '../../core/api-error.ts'
-import { bodyRules, defineTask, implement, type ReadContext, type WriteContext } from '../context.ts'
+import { affected, bodyRules, defineTask, implement, type ReadContext, type WriteContext } from '../context.ts'
 import { limit } from '../limits.ts'
 import { refuseDuringCreationOrDeletion } from './busy.ts'
 import type { VpcEntity } from './gateway-nodes.ts'
@@ -38,8 +38,7 @@ const policies = lifecycle<PolicyEntity, PolicyBody, VpcEntity>(RoutingPolicy, {
     return { policies: body.policies.map(canonicalRule) }
   },
   async task(ctx, { vpcExtId }) {
-    const { extId, name } = await vpcOf(ctx, vpcExtId)
-    return { affected: [{ extId, name, rel: 'networking:config:vpc' }] }
+    return { affected: [affected(Vpc, await vpcOf(ctx, vpcExtId))] }
   },
   unique: {
     fields: ['priority'],

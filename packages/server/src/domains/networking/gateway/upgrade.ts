@@ -40,7 +40,7 @@ export async function upgrade(ctx: WriteContext<GatewayEntity>): Promise<TaskSta
     {
       operation: 'kGatewayUpgrade',
       description: `Upgrade gateway ${name}`,
-      affected: [{ extId, name, rel: Gateway.rel }, ...(vpc === undefined ? [] : [affected(Vpc, vpc)])],
+      affected: [affected(Gateway, gateway), ...(vpc === undefined ? [] : [affected(Vpc, vpc)])],
       clusterExtIds: [clusterOfGateway(gateway)],
       locks: [extId],
     },
