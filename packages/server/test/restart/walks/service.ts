@@ -45,7 +45,8 @@ export class ServiceInProcess implements Service {
   #app: TestApp
   readonly #parent: string
   readonly #config: Partial<Config>
-  /** Those that died, and go on closing what they had open. */
+  /** Dead as soon as its folder is copied, though what it had open takes a while to close. */
+  readonly #dead = new WeakSet<TestApp>()
   readonly #closing: Promise<void>[] = []
 
   private constructor(app: TestApp, parent: string, config: Partial<Config>) {
@@ -64,10 +65,10 @@ export class ServiceInProcess implements Service {
     try {
       const heard = await app.call(method, path, options)
       // A dead service tells nobody anything.
-      if (heard.isCut || app !== this.#app) return 'nothing'
+      if (heard.isCut || this.#dead.has(app)) return 'nothing'
       return { ...heard, text: JSON.stringify(heard.errors) }
     } catch (error) {
-      if (app !== this.#app) return 'nothing'
+      if (this.#dead.has(app)) return 'nothing'
       throw error
     }
   }
@@ -102,6 +103,7 @@ export class ServiceInProcess implements Service {
   }
 
   #bury(app: TestApp): void {
+    this.#dead.add(app)
     this.#closing.push(app.close().then(() => rmSync(app.folder, { recursive: true, force: true })))
   }
 }

@@ -171,8 +171,7 @@ export class Death extends Said {
     const asked: Asked[] = []
     for (const intent of this.intents) asked.push(...[(await build(model, service, intent)) ?? []].flat())
     const answers = Promise.all(asked.map((one) => send(model, service, one)))
-    await service.die(this.turns)
-    const heard = await soon('a call of one who is dead', answers)
+    const [heard] = await Promise.all([soon('a call of one who is dead', answers), service.die(this.turns)])
     await soon('what no rule holds up any more', Promise.all(model.waiting))
     this.said = asked.map((one, index) => inShort(one, heard[index] ?? 'nothing')).join(' + ')
     const { data } = await control(service, 'GET', `${world}/clock`)
