@@ -13,6 +13,7 @@ export interface WritableField {
   readonly schema: AnySchema
   readonly steps: readonly Step[]
   readonly isSecret: boolean
+  readonly isImmutable: boolean
 }
 
 const addresses: Readonly<Record<string, unknown>> = {
@@ -29,16 +30,21 @@ const addresses: Readonly<Record<string, unknown>> = {
 const shortName = (schema: AnySchema): string =>
   schema.type === 'object' ? (schema.objectType ?? '').split('.').at(-1)! : schema.type
 
-/** @param skipsImmutable fields that a later body can only repeat are left out */
-export function writableFields(schema: AnySchema, skipsImmutable = false): WritableField[] {
+/** @param isUpdate immutable fields of items are left out: an update compares no items with the stored ones */
+export function writableFields(schema: AnySchema, isUpdate: boolean): WritableField[] {
   const found: WritableField[] = []
-  const visit = (at: AnySchema, path: string, steps: readonly Step[], isSecret: boolean): void => {
+  const visit = (at: AnySchema, { path, steps, isSecret, isImmutable }: Omit<WritableField, 'schema'>): void => {
     const below = (next: AnySchema, name: string, step: Step): void => {
-      visit(next, path === '' ? name : `${path}${name.startsWith('<') ? '' : '/'}${name}`, [...steps, step], isHidden)
+      visit(next, {
+        path: path === '' ? name : `${path}${name.startsWith('<') ? '' : '/'}${name}`,
+        steps: [...steps, step],
+        isSecret: isHidden,
+        isImmutable: isImmutable || next.immutable === true,
+      })
     }
     const isHidden = isSecret || at.secret === true
     if (at.type === 'list') {
-      visit(at.items, path, [...steps, 'item'], isHidden)
+      visit(at.items, { path, steps: [...steps, 'item'], isSecret: isHidden, isImmutable })
       return
     }
     if (at.type === 'oneOf') {
@@ -46,13 +52,12 @@ export function writableFields(schema: AnySchema, skipsImmutable = false): Writa
       return
     }
     const fields = at.type === 'object' && !(shortName(at) in addresses) ? Object.entries(at.fields) : []
-    const writable = fields.filter(([, field]) => field.readOnly !== true)
-    if (writable.length === 0) found.push({ path, schema: at, steps, isSecret: isHidden })
-    for (const [name, field] of writable) {
-      if (!skipsImmutable || field.immutable !== true) below(field, name, { field: name })
-    }
+    const isLeftOut = isUpdate && steps.includes('item')
+    const writable = fields.filter(([, { readOnly, immutable }]) => readOnly !== true && !(isLeftOut && immutable))
+    if (writable.length === 0) found.push({ path, schema: at, steps, isSecret: isHidden, isImmutable })
+    for (const [name, field] of writable) below(field, name, { field: name })
   }
-  visit(schema, '', [], false)
+  visit(schema, { path: '', steps: [], isSecret: false, isImmutable: false })
   return found
 }
 

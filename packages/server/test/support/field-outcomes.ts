@@ -47,7 +47,8 @@ const unsent = 'no request held it'
  */
 export async function fieldOutcomes(app: TestApp, operation: Operation): Promise<FieldOutcome[]> {
   const body = operation.body!
-  const fields = writableFields(body, operation.verb === 'update')
+  const isUpdate = operation.verb === 'update'
+  const fields = writableFields(body, isUpdate)
   const outcomes = new Map<string, string>(fields.map(({ path }) => [path, unsent]))
   const isOpen = ({ path }: WritableField): boolean => !isSettled(outcomes.get(path)!)
   const isLost = ({ path }: WritableField): boolean => outcomes.get(path)!.startsWith('lost')
@@ -60,7 +61,7 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
       if (typeof prepared === 'string') return { accepted: false, refusal: prepared, settled: new Map() }
       let whole = prepared.body
       for (const [field, value] of sent) {
-        const own = operation.verb === 'update' ? [] : valuesIn(whole, body, field.steps)
+        const own = isUpdate ? [] : valuesIn(whole, body, field.steps)
         if (own.length === 0 || sent.length === 1) whole = placed(body, whole, field.steps, value, known)
       }
       return await send(app, operation, { ...prepared, body: whole }, fields, new Set(sent.map(([{ path }]) => path)))
@@ -110,7 +111,10 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
       await settle(left.slice(half))
     }
     note(smallest, [])
-    for (const group of compatible(fields)) await settle(group)
+    // Alone: one request is refused for it, not each that it shares with others.
+    const isFixed = ({ isImmutable }: WritableField): boolean => isUpdate && isImmutable
+    for (const group of compatible(fields.filter((field) => !isFixed(field)))) await settle(group)
+    for (const field of fields.filter(isFixed)) await settle([field])
   }
   return fields.map(({ path }) => ({ path, outcome: outcomes.get(path)! }))
 }
@@ -250,7 +254,13 @@ async function send(
     if (!found.some((each) => isContained(sent, each))) {
       if (operation.verb === 'create' || added.has(field.path))
         settled.set(field.path, `lost: sent ${JSON.stringify(sent)}, read ${JSON.stringify(found)}`)
-    } else if (!earlier.some((each) => isContained(sent, each))) settled.set(field.path, 'kept')
+    } else if (!earlier.some((each) => isContained(sent, each)))
+      settled.set(
+        field.path,
+        field.isImmutable && before !== undefined
+          ? `changed to ${JSON.stringify(sent)}, though it is immutable`
+          : 'kept',
+      )
   }
   return { accepted: true, refusal: '', settled }
 }

@@ -469,15 +469,6 @@ function lengthWithin(text: string, maximum: number): number {
 
 const join = (path: string, name: string): string => (path === '' ? name : `${path}/${name}`)
 
-export function immutableFields(schema: ObjectSchema): string[] {
-  return Object.entries(schema.fields).flatMap(([name, field]) => {
-    if (field.immutable === true) return [name]
-    return field.type === 'object' && field.readOnly !== true
-      ? immutableFields(field).map((inner) => `${name}/${inner}`)
-      : []
-  })
-}
-
 export interface Reference {
   readonly kind: string
   readonly orKind?: string

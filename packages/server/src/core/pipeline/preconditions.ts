@@ -1,11 +1,10 @@
 /** Steps 12 and 13. Source: conventions 1, 2.4, 5. */
 
-import type { ObjectSchema } from '@hyperplane/contract'
+import type { AnySchema, ObjectSchema } from '@hyperplane/contract'
 import { ApiError, refuseAll } from '../api-error.ts'
 import { canonicalJson } from '../idempotency.ts'
 import type { EntityTags } from '../ids/etag.ts'
 import { frozen } from '../input/frozen.ts'
-import { immutableFields } from '../input/validate.ts'
 import { watchedInput } from '../recording/trace.ts'
 import type { Targets } from './call.ts'
 import { type Call, valueAt } from './call.ts'
@@ -70,18 +69,38 @@ export function checkRules<D>(
   refuseAll([...found, ...immutable, ...broken])
 }
 
+type Field = readonly [name: string, schema: AnySchema]
+
 function immutableFaults({ operation, input }: Call, stored: unknown): ApiError[] {
-  if (operation.verb !== 'update' || stored === undefined || operation.body?.type !== 'object') return []
-  const faults: ApiError[] = []
-  for (const name of immutableFields(operation.body)) {
-    const given = valueAt(input.body, name)
+  const { verb, body, resource } = operation
+  if (verb !== 'update' || stored === undefined || body?.type !== 'object') return []
+  // The handler compares what the kind stores under another name than that of an older interface.
+  const fields = Object.entries(body.fields).filter(([name]) => resource?.schema.fields[name] !== undefined)
+  return faultsIn(fields, input.body, stored, '')
+}
+
+/** What an entity was created without cannot be added either. */
+function faultsIn(fields: readonly Field[], body: unknown, stored: unknown, path: string): ApiError[] {
+  return fields.flatMap(([name, field]) => {
+    const given = valueAt(body, name)
     const before = valueAt(stored, name)
-    if (before === undefined || given === undefined || canonicalJson(given) === canonicalJson(before)) continue
-    const show = (value: unknown): string =>
-      (typeof value === 'string' ? `"${value}"` : JSON.stringify(value)).slice(0, 100)
-    faults.push(
-      new ApiError('IMMUTABLE_ATTRIBUTE', { attributePath: name, expected: show(before), found: show(given) }),
-    )
-  }
-  return faults
+    const attributePath = `${path}${name}`
+    if (field.immutable !== true) {
+      const mayHold = field.type === 'object' && field.readOnly !== true && given !== undefined
+      return mayHold ? faultsIn(Object.entries(field.fields), given, before, `${attributePath}/`) : []
+    }
+    if (given === undefined || isSame(given, before)) return []
+    return [new ApiError('IMMUTABLE_ATTRIBUTE', { attributePath, expected: show(before), found: show(given) })]
+  })
+}
+
+/** Clients that send a whole entity back write `false` or an empty list for what it does not have. */
+function isSame(given: unknown, before: unknown): boolean {
+  if (canonicalJson(given) === canonicalJson(before)) return true
+  return before === undefined && (given === false || canonicalJson(given) === '[]')
+}
+
+function show(value: unknown): string {
+  if (value === undefined) return 'no value'
+  return (typeof value === 'string' ? `"${value}"` : JSON.stringify(value)).slice(0, 100)
 }

@@ -86,12 +86,6 @@ export const siteFaults = ({ attachmentSite }: { readonly attachmentSite?: unkno
     ? []
     : [invalid('attachmentSite', 'expected nothing: it needs synchronous replication, which is not configured')]
 
-/** The first attach sets one of two identities; the other cannot be added. */
-export const newIdentityFaults = (client: ClientEntity, body: Partial<ClientEntity>): ApiError[] =>
-  (['iscsiInitiatorName', 'iscsiInitiatorNetworkId'] as const)
-    .filter((field) => client[field] === undefined && body[field] !== undefined)
-    .map((field) => invalid(field, 'cannot be added: the client is known by its other identity'))
-
 /** Client and group must both use CHAP, with different secrets. */
 export function mutualFaults(ctx: Reading, { authentication, secret }: ClientChap, group: Group): ApiError[] {
   if (authentication !== 'CHAP') return []

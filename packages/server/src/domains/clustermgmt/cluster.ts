@@ -2,7 +2,7 @@
 import type { BodyOf } from '@hyperplane/contract'
 import { Cluster, clusterOperations } from '@hyperplane/contract/clustermgmt/cluster'
 import { StorageContainer } from '@hyperplane/contract/clustermgmt/storage-container'
-import { ApiError, invalid, refuseAll } from '../../core/api-error.ts'
+import { ApiError, refuseAll } from '../../core/api-error.ts'
 import { sparselyUpdated } from '../../core/updates.ts'
 import { isManager } from '../containers/storage-containers.ts'
 import { implement, type ScheduleContext, type WriteContext } from '../context.ts'
@@ -42,7 +42,6 @@ export const cluster = implement(
       const next = sparselyUpdated(stored, given, ['config', 'network'])
       const hosts = await storageHostsOf(ctx.store, stored.extId)
       refuseAll([
-        ...createOnlyFaults(given, stored),
         ...(isManager(stored) ? managerFaults(given, stored) : []),
         ...missingParts(given.network ?? {}, 'network/'),
         ...(given.config === undefined || isManager(stored)
@@ -72,7 +71,7 @@ export const cluster = implement(
       createCluster: ({ body }) => [
         ...newClusterFaults(body),
         ...missingParts(body.network ?? {}, 'network/'),
-        ...settingsBodyFaults(body),
+        ...bodyFaults(body),
       ],
       updateClusterById: ({ body }) => bodyFaults(body),
     },
@@ -105,12 +104,7 @@ function withKeptSecrets(body: Body, stored: Cluster): Body {
   }
 }
 
-const bodyFaults = (body: Body): ApiError[] => [
-  ...(body.containerName === undefined ? [] : [invalid('containerName', 'is for the creation of a cluster only')]),
-  ...settingsBodyFaults(body),
-]
-
-const settingsBodyFaults = ({ network = {}, config = {} }: Body): ApiError[] => [
+const bodyFaults = ({ network = {}, config = {} }: Body): ApiError[] => [
   ...settingsFaults(network, 'network/'),
   ...clusterAddressFaults(network),
   ...configBodyFaults(config),
@@ -125,11 +119,6 @@ async function countInefficientVms(ctx: ScheduleContext): Promise<void> {
       await transaction.observe(Cluster, extId, { inefficientVmCount: found })
     })
   }
-}
-
-function createOnlyFaults(given: Body, stored: Cluster): ApiError[] {
-  const isNew = given.network?.backplane !== undefined && stored.network?.backplane === undefined
-  return isNew ? [invalid('network/backplane', 'is for the creation of a cluster only')] : []
 }
 
 /** On the cluster of the manager itself clients can change only name and network. */

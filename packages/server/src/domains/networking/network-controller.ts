@@ -79,10 +79,6 @@ async function deployed(ctx: WriteContext) {
 }
 
 async function reconfigured(ctx: WriteContext, next: ControllerEntity, stored: ControllerEntity) {
-  if (stored.cloudSubstrate === undefined && next.cloudSubstrate !== undefined) {
-    const [expected, found] = ['none', next.cloudSubstrate]
-    throw new ApiError('IMMUTABLE_ATTRIBUTE', { attributePath: 'cloudSubstrate', expected, found })
-  }
   if (allowsOverlaps(stored) && !allowsOverlaps(next)) await refuseWhileOverlapping(ctx, stored)
   const { defaultVlanStack = 'LEGACY', vpcGlobalConfig = { isOverlappingErpsEnabled: false } } = next
   return { defaultVlanStack, vpcGlobalConfig }

@@ -44,7 +44,7 @@ const subnets = lifecycle<SubnetEntity, SubnetBody, SubnetReferences>(Subnet, {
   phases: subnetPhases,
   async resolve(ctx, body, stored) {
     const references = await subnetReferences(ctx.store, body, stored)
-    refuseAll([...(stored === undefined ? [] : stackFaults(body, stored)), ...referenceFaults(body, references)])
+    refuseAll(referenceFaults(body, references))
     return references
   },
   async configure(ctx, request) {
@@ -145,22 +145,6 @@ async function refuseOverlap(ctx: WriteContext, entity: SubnetEntity): Promise<v
       }
     }
   }
-}
-
-/** A subnet without the field is in the basic stack. Only a migration changes the stack. */
-function stackFaults(
-  { isAdvancedNetworking: given }: SubnetBody,
-  { isAdvancedNetworking = false }: SubnetEntity,
-): ApiError[] {
-  if (given === undefined || given === isAdvancedNetworking) return []
-  const attributePath = 'isAdvancedNetworking'
-  return [
-    new ApiError('IMMUTABLE_ATTRIBUTE', {
-      attributePath,
-      expected: String(isAdvancedNetworking),
-      found: String(given),
-    }),
-  ]
 }
 
 /** At most a few thousand of 16 million identifiers are in use, so random tries end soon. */

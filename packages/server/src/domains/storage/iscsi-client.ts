@@ -2,11 +2,11 @@
 import type { ValueOf } from '@hyperplane/contract'
 import { iscsiClientOperations, type IscsiClient as OlderClient } from '@hyperplane/contract/storage/iscsi-client'
 import { IscsiClient } from '@hyperplane/contract/volumes/iscsi-client'
-import { invalid, refuseAll } from '../../core/api-error.ts'
+import { invalid } from '../../core/api-error.ts'
 import { visibleRows } from '../../core/standard.ts'
 import { sparseChanges } from '../../core/updates.ts'
 import { attachmentsWith, type ClientEntity } from '../block-volumes/attachments.ts'
-import { newIdentityFaults, siteFaults, startClientUpdate, withTargets } from '../block-volumes/iscsi-clients.ts'
+import { siteFaults, startClientUpdate, withTargets } from '../block-volumes/iscsi-clients.ts'
 import { implement, type ReadContext } from '../context.ts'
 import { clampedList } from './paging.ts'
 
@@ -26,7 +26,6 @@ export const iscsiClient = implement(
 
     async updateIscsiClientById(ctx, { body }) {
       const client = ctx.target
-      refuseAll(newIdentityFaults(client, body as Partial<ClientEntity>))
       const { enabledAuthentications = client.enabledAuthentications, ...others } = sparseChanges(IscsiClient, body)
       const changes = { ...others, enabledAuthentications }
       const { client: next, ...task } = await startClientUpdate(ctx, client, changes)

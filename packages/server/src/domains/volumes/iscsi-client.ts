@@ -1,14 +1,12 @@
 /** Source: behaviour volumes-storage.md 1.5. */
 import { IscsiClient, iscsiClientOperations } from '@hyperplane/contract/volumes/iscsi-client'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
-import { refuseAll } from '../../core/api-error.ts'
 import { listOf } from '../../core/standard.ts'
 import { replacingChanges } from '../../core/updates.ts'
 import { attachmentsWith } from '../block-volumes/attachments.ts'
 import { withCluster } from '../block-volumes/groups.ts'
 import {
   chapOf,
-  newIdentityFaults,
   siteFaults,
   startClientUpdate,
   straySecretFaults,
@@ -23,7 +21,6 @@ export const iscsiClient = implement(
   {
     async updateIscsiClientById(ctx, { body }) {
       const client = ctx.target
-      refuseAll(newIdentityFaults(client, body))
       const { client: _, ...task } = await startClientUpdate(
         ctx,
         client,

@@ -365,8 +365,9 @@ test('a stretch through a VPN connection uses its interfaces, prevents its delet
   assert.deepEqual(refusal(kept), [409, 'ENTITY_IN_USE'])
   assert.match(kept.errors[0]!.message, /layer-2 stretch through-vpn/)
   await changed(app, path, { mtu: 1300 })
-  for (const [change, faulty] of [
-    [{ vni: 7 }, 'vni'],
+  for (const [change, ...faulty] of [
+    // Immutable, and not for a VPN connection.
+    [{ vni: 7 }, 'vni', 'vni'],
     [
       { localSiteParams: { ...localSiteParams, vpnInterfaceIPAddress: ip('169.254.9.9') } },
       'localSiteParams/vpnInterfaceIPAddress',
@@ -376,7 +377,7 @@ test('a stretch through a VPN connection uses its interfaces, prevents its delet
       'localSiteParams/highAvailabilityGroup/isHaEnabled',
     ],
   ] as const)
-    assert.deepEqual(pathsOf(await put(app, path, change)), [400, faulty])
+    assert.deepEqual(pathsOf(await put(app, path, change)), [400, ...faulty])
   await removed(app, path)
   const gateway = remoteSide()
   const noConnection = await app.call('POST', stretches, { body: vpnBody('test', { remoteSiteParams: gateway }) })

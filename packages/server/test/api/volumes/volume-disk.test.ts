@@ -139,6 +139,21 @@ test('a disk grows, and never shrinks; its index and container stay', async () =
   assert.equal((await app.call('GET', pathOf(disk))).data.description, 'grown')
 })
 
+test('an update repeats the source of a disk, and neither changes nor adds one', async () => {
+  const source = (extId: string) => ({
+    diskSizeBytes: GiB,
+    diskDataSourceReference: { extId, entityType: 'STORAGE_CONTAINER' },
+  })
+  const made = await aDisk(app, groupId, source(containerId))
+  await succeeded(app, put(app, pathOf(made), { ...source(containerId), description: 'repeated' }))
+  const changed = await put(app, pathOf(made), source(goldId))
+  assert.deepEqual(refusal(changed), { status: 400, group: 'IMMUTABLE_ATTRIBUTE' })
+  const without = await aDisk(app, groupId)
+  const added = await put(app, pathOf(without), source(containerId))
+  assert.deepEqual(refusal(added), { status: 400, group: 'IMMUTABLE_ATTRIBUTE' })
+  assert.match(added.errors[0]!.message, /^diskDataSourceReference cannot change .*: expected no value, found /)
+})
+
 test('a cluster that refuses to grow a disk leaves it as it was', async () => {
   const disk = await aDisk(app, groupId)
   const faults = app.world.collection('hardware.faults')

@@ -48,6 +48,10 @@ export const orderCases: Readonly<Record<string, OrderCase>> = {
   },
 }
 
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'networking.updateFloatingIpById floatingIp/ipv4/value': ['100.64.0.250'],
+}
+
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'networking.create-floating-ip': async () => ({
     method: 'POST',

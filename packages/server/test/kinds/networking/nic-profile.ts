@@ -48,6 +48,10 @@ export const fieldBases: Readonly<Record<string, readonly FieldBase[]>> = {
   'networking.updateNicProfileById': [updating(profiles, () => body(named()))],
 }
 
+export const fieldValues: Readonly<Record<string, readonly unknown[]>> = {
+  'networking.updateNicProfileById nicFamily': ['8086:1593'],
+}
+
 export const restartScenarios: Readonly<Record<string, RestartScenario>> = {
   'networking.create-nic-profile': async () => ({ method: 'POST', path: profiles, body: body('killed') }),
   'networking.update-nic-profile': async (app) =>

@@ -5,6 +5,7 @@ import { Cluster } from '@hyperplane/contract/clustermgmt/cluster'
 import { Image, imageOperations } from '@hyperplane/contract/vmm/content/image'
 import { Vm } from '@hyperplane/contract/vmm/vm/vm'
 import { ApiError, refuseAll } from '../../../../core/api-error.ts'
+import { canonicalJson } from '../../../../core/idempotency.ts'
 import { created, replaced } from '../../../../core/updates.ts'
 import type { ByteRange } from '../../../../drivers/content-source.ts'
 import type { Reader } from '../../../../store/store.ts'
@@ -66,7 +67,7 @@ export const image = implement(
 
     async updateImageById(ctx, { body }) {
       const stored = ctx.target
-      refuseAll(fixedFaults(stored, body))
+      refuseAll(otherSourceFaults(stored, body))
       if (body.clusterLocationExtIds?.length === 0) {
         throw new ApiError('CONFLICT', {
           fault: 'The last location of an image cannot be removed. Delete the image instead.',
@@ -189,24 +190,12 @@ async function* urlsHaveOneDigest(store: Reader): AsyncGenerator<Broken> {
   }
 }
 
-/** Source and checksum record the creation; the contract refuses changes of the other immutable fields. */
-function fixedFaults(stored: ImageEntity, body: Body): ApiError[] {
-  const faults: ApiError[] = []
-  if (body.source !== undefined && sameText(body.source) !== sameText(stored.source)) {
-    faults.push(fault('source', 'what it was made from, or nothing', sourceText(body.source)))
-  }
-  if (body.checksum !== undefined && sameText(body.checksum) !== sameText(stored.checksum)) {
-    faults.push(fault('checksum', 'the one that it was made with, or nothing', body.checksum))
-  }
-  return faults
-}
-
-/** Equal for equal meanings: without secrets, with digests in lower case and defaults filled in. */
-function sameText(value: unknown): string {
-  const { basicAuth: _, $objectType, hexDigest, ...rest } = (value ?? {}) as Record<string, unknown>
-  const digest = typeof hexDigest === 'string' ? hexDigest.toLowerCase() : undefined
-  const entries = Object.entries({ shouldAllowInsecureUrl: false, ...rest, digest, $objectType })
-  return JSON.stringify(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+/** Compared here, because the pipeline would compare secrets and defaults too. */
+function otherSourceFaults(stored: ImageEntity, { source }: Body): ApiError[] {
+  const { basicAuth: _, ...given } = { shouldAllowInsecureUrl: false, ...(source as { basicAuth?: unknown }) }
+  const { basicAuth: __, ...before } = { shouldAllowInsecureUrl: false, ...(stored.source as { basicAuth?: unknown }) }
+  if (source === undefined || canonicalJson(given) === canonicalJson(before)) return []
+  return [fault('source', 'what it was made from, or nothing', sourceText(source))]
 }
 
 const sourceText = (source: NonNullable<Body['source']>): unknown =>
