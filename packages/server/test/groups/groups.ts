@@ -2,6 +2,7 @@
  * Which files of tests run in one process. Loading the service, some thousand modules, costs as much as the tests of a usual file:
  * here it happens once a group. Each file is a suite, so its hooks are its own, and each runs by itself as well.
  */
+import { AsyncResource } from 'node:async_hooks'
 import { globSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { testRunnerHooks } from './test-runner-hooks.ts'
@@ -29,25 +30,33 @@ export type Group = keyof typeof groups
 export const filesOf = (...patterns: readonly string[]): string[] =>
   globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }).sort()
 
-/** Declares the tests of a group's files; they run one file after the other. */
 export async function run(group: Group): Promise<void> {
   const files = filesOf(...groups[group])
   if (files.length === 0) throw new Error(`group ${group} has no files: see its patterns in groups.ts`)
+  await declare(files)
+}
+
+/** Declares the tests of these files, which run one file after the other. @param files paths below the root */
+export async function declare(files: readonly string[]): Promise<void> {
   const hooks = testRunnerHooks()
   const { before, describe } = await import('node:test')
-  const imports = files.map((file) => {
-    const imported = Promise.withResolvers<void>()
-    describe(file, async () => {
-      try {
-        await import(pathToFileURL(`${root}/${file}`).href)
-      } finally {
-        imported.resolve()
-      }
+  let imported = Promise.resolve()
+  for (const file of files) {
+    const previous = imported
+    describe(file, () => {
+      // The runner finds the suite of a test by where the promises of its import began: in no other suite, nor in one that
+      // imports the same module at the same time.
+      const suite = new AsyncResource('TestFile')
+      const load = (): Promise<void> =>
+        suite.runInAsyncScope(async () => {
+          await import(pathToFileURL(`${root}/${file}`).href)
+        })
+      imported = previous.then(load, load)
+      return imported
     })
-    return imported.promise
-  })
+  }
   before(async () => {
-    await Promise.all(imports)
+    await imported.catch(() => {})
     hooks.disable()
   })
 }
