@@ -262,7 +262,7 @@ test('making, deploying and deleting a template ten times leaves nothing behind'
 })
 
 test('a cancelled deployment finishes the VMs in progress, and starts no other', async () => {
-  const own = await startApp({ config: { seed: 'empty', durations: 'natural', clock: 1 } })
+  const own = await startApp({ config: { seed: 'empty', durations: 'natural', clock: 10 } })
   try {
     const place = await aNativeCluster(own)
     const own1 = await aVm(own, place, { disks: [emptyDisk()] })
@@ -284,7 +284,7 @@ test('a cancelled deployment finishes the VMs in progress, and starts no other',
 
 test('a deployment that a stop of the service interrupts resumes at the next start, and creates each VM once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'hyperplane-deployment-'))
-  const config = { seed: 'empty', durations: 'natural', clock: 1 } as const
+  const config = { seed: 'empty', durations: 'natural', clock: 10 } as const
   try {
     const first = await startApp({ folder, config })
     const place = await aNativeCluster(first)
