@@ -30,6 +30,7 @@ export type Group = keyof typeof groups
 export const filesOf = (...patterns: readonly string[]): string[] =>
   globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }).sort()
 
+/** Declares the tests of all files of a group. */
 export async function run(group: Group): Promise<void> {
   const files = filesOf(...groups[group])
   if (files.length === 0) throw new Error(`group ${group} has no files: see its patterns in groups.ts`)
@@ -44,8 +45,8 @@ export async function declare(files: readonly string[]): Promise<void> {
   for (const file of files) {
     const previous = imported
     describe(file, () => {
-      // The runner finds the suite of a test by where the promises of its import began: in no other suite, nor in one that
-      // imports the same module at the same time.
+      // The runner finds the suite of a test by the promises through which its file was imported. Files that are imported at
+      // once, and wait for the same module, get one suite.
       const suite = new AsyncResource('TestFile')
       const load = (): Promise<void> =>
         suite.runInAsyncScope(async () => {
