@@ -51,7 +51,7 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
   const fields = writableFields(body, isUpdate)
   const outcomes = new Map<string, string>(fields.map(({ path }) => [path, unsent]))
   const isOpen = ({ path }: WritableField): boolean => !isSettled(outcomes.get(path)!)
-  const isLost = ({ path }: WritableField): boolean => outcomes.get(path)!.startsWith('lost')
+  const isLost = ({ path }: WritableField): boolean => /^(?:lost|changed)/.test(outcomes.get(path)!)
   const known = await knownEntities(app)
 
   for (const base of basesOf(operation)) {
@@ -111,7 +111,7 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
       await settle(left.slice(half))
     }
     note(smallest, [])
-    // Alone: one request is refused for it, not each that it shares with others.
+    // Each is sent alone, because a request for other fields would be refused for it.
     const isFixed = ({ isImmutable }: WritableField): boolean => isUpdate && isImmutable
     for (const group of compatible(fields.filter((field) => !isFixed(field)))) await settle(group)
     for (const field of fields.filter(isFixed)) await settle([field])

@@ -74,12 +74,13 @@ type Field = readonly [name: string, schema: AnySchema]
 function immutableFaults({ operation, input }: Call, stored: unknown): ApiError[] {
   const { verb, body, resource } = operation
   if (verb !== 'update' || stored === undefined || body?.type !== 'object') return []
-  // The handler compares what the kind stores under another name than that of an older interface.
-  const fields = Object.entries(body.fields).filter(([name]) => resource?.schema.fields[name] !== undefined)
+  // Older interfaces use other names for some fields; their handlers compare those.
+  const isStored = ([name]: Field): boolean => resource === undefined || resource.schema.fields[name] !== undefined
+  const fields = Object.entries(body.fields).filter(isStored)
   return faultsIn(fields, input.body, stored, '')
 }
 
-/** What an entity was created without cannot be added either. */
+/** An immutable field that the entity was created without cannot be added. */
 function faultsIn(fields: readonly Field[], body: unknown, stored: unknown, path: string): ApiError[] {
   return fields.flatMap(([name, field]) => {
     const given = valueAt(body, name)
@@ -94,10 +95,10 @@ function faultsIn(fields: readonly Field[], body: unknown, stored: unknown, path
   })
 }
 
-/** Clients that send a whole entity back write `false` or an empty list for what it does not have. */
+/** Clients send `false` for a switch that an entity does not have. */
 function isSame(given: unknown, before: unknown): boolean {
   if (canonicalJson(given) === canonicalJson(before)) return true
-  return before === undefined && (given === false || canonicalJson(given) === '[]')
+  return before === undefined && given === false
 }
 
 function show(value: unknown): string {

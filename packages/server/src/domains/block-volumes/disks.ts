@@ -17,6 +17,9 @@ export type DiskEntity = VolumeDisk
 
 const sectorBytes = 512
 
+/** The source of a disk that begins empty. A client that names it in an update names nothing new. */
+export const emptyIn = (containerExtId: string) => ({ extId: containerExtId, entityType: 'STORAGE_CONTAINER' }) as const
+
 export const diskTask = (operation: string, description: string, group: Group, disk: { readonly extId: string }) => ({
   operation,
   description,

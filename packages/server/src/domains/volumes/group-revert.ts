@@ -10,7 +10,7 @@ import { derivedId } from '../../core/ids/named-id.ts'
 import { notFound } from '../../core/standard.ts'
 import type { Reader } from '../../store/store.ts'
 import { claimsOn, consumerIdOf, type Group, nameOfConsumer } from '../block-volumes/attachments.ts'
-import { type DiskEntity, disksOf, requireUncopied } from '../block-volumes/disks.ts'
+import { type DiskEntity, disksOf, emptyIn, requireUncopied } from '../block-volumes/disks.ts'
 import { groupTask, requireNotHydrating, requireUsable } from '../block-volumes/groups.ts'
 import {
   contentsOf,
@@ -101,7 +101,8 @@ export const revertVolumeGroup = defineTask<Revert>({
           if (present !== undefined) await ctx.store.update(VolumeDisk, extId, changes)
           else {
             const { tenantId } = (await ctx.store.get(VolumeGroup, input.groupExtId)) as Group
-            const row = { ...changes, extId, volumeGroupExtId: input.groupExtId }
+            const diskDataSourceReference = emptyIn(storageContainerId)
+            const row = { ...changes, extId, volumeGroupExtId: input.groupExtId, diskDataSourceReference }
             await ctx.store.insert(VolumeDisk, tenantId === undefined ? row : { ...row, tenantId })
           }
         }

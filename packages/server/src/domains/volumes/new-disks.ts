@@ -12,7 +12,7 @@ import type { BlockSource } from '../../drivers/block-storage.ts'
 import type { Drivers } from '../../drivers/drivers.ts'
 import { equals } from '../../odata/index.ts'
 import type { Reader } from '../../store/store.ts'
-import { type DiskEntity, requireDiskRoom, sizeFaults } from '../block-volumes/disks.ts'
+import { type DiskEntity, emptyIn, requireDiskRoom, sizeFaults } from '../block-volumes/disks.ts'
 import { allPoints } from '../block-volumes/recovery-points.ts'
 import { mayRefer, type StepContext, type WriteContext } from '../context.ts'
 
@@ -74,6 +74,7 @@ export async function planDisks(ctx: WriteContext, bodies: readonly DiskBody[], 
       index,
       diskSizeBytes,
       storageContainerId: container.extId,
+      diskDataSourceReference: body.diskDataSourceReference ?? emptyIn(container.extId),
       volumeGroupExtId: place.groupExtId,
       // The reference prevents deletion of the source during the copy.
       copyOf: source?.kind === 'volumeDisk' ? source.extId : undefined,

@@ -407,6 +407,14 @@ test('a PUT that changes an immutable field is refused, an omitted immutable fie
   assert.equal(after.metadata.ownerUserName, 'admin')
 })
 
+test('a PUT that adds an immutable field is refused; false for a switch that the subnet does not have is accepted', async () => {
+  const subnet = await aSubnet(app, ten)
+  assert.equal((await app.task(await put(subnet, { isAdvancedNetworking: false }))).status, 'SUCCEEDED')
+  const refused = await put(subnet, { isAdvancedNetworking: true })
+  assert.deepEqual([refused.status, refused.errors[0]!.code], [400, 'NETWORKING-10002'])
+  assert.match(refused.errors[0]!.message, /expected no value, found true/)
+})
+
 test('a PUT whose body has the id of another subnet is refused', async () => {
   const subnet = await aSubnet(app, ten)
   const refused = await put(subnet, { extId: randomUUID() })

@@ -262,7 +262,7 @@ test('making, deploying and deleting a template ten times leaves nothing behind'
 })
 
 test('a cancelled deployment finishes the VMs in progress, and starts no other', async () => {
-  const own = await startApp({ config: { seed: 'empty', durations: 'natural', clock: 10 } })
+  const own = await startApp({ config: { seed: 'empty', durations: 'natural', clock: 4 } })
   try {
     const place = await aNativeCluster(own)
     const own1 = await aVm(own, place, { disks: [emptyDisk()] })
