@@ -45,8 +45,8 @@ export async function declare(files: readonly string[]): Promise<void> {
   for (const file of files) {
     const previous = imported
     describe(file, () => {
-      // The runner finds the suite of a test by the promises through which its file was imported. Files that are imported at
-      // once, and wait for the same module, get one suite.
+      // The runner assigns a test to the suite in which the import of its file began. Files that are imported at once, and wait
+      // for the same module, would get one suite.
       const suite = new AsyncResource('TestFile')
       const load = (): Promise<void> =>
         suite.runInAsyncScope(async () => {

@@ -10,5 +10,11 @@ test('the hooks of a file run for its own tests, not for those of other files of
     encoding: 'utf8',
   })
   assert.equal(status, 0, `${stdout}${stderr}`)
-  assert.match(stdout, /^# tests 4$/m)
+  assert.doesNotMatch(stdout, /^ *not ok/m)
+  assert.deepEqual(stdout.match(/^ {4}ok .*/gm), [
+    '    ok 1 - one',
+    '    ok 2 - another',
+    '    ok 1 - one',
+    '    ok 2 - another',
+  ])
 })

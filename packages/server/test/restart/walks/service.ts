@@ -45,7 +45,7 @@ export class ServiceInProcess implements Service {
   #app: TestApp
   readonly #parent: string
   readonly #config: Partial<Config>
-  /** Dead as soon as its folder is copied, though what it had open takes a while to close. */
+  /** An app is dead as soon as its folder is copied, though it takes a while to close. */
   readonly #dead = new WeakSet<TestApp>()
   readonly #closing: Promise<void>[] = []
 
