@@ -17,7 +17,7 @@ export type DiskEntity = VolumeDisk
 
 const sectorBytes = 512
 
-/** The source of a disk that begins empty. A client that names it in an update names nothing new. */
+/** The source of a disk that begins empty; stored also when the client named none, so that an update may name it. */
 export const emptyIn = (containerExtId: string) => ({ extId: containerExtId, entityType: 'STORAGE_CONTAINER' }) as const
 
 export const diskTask = (operation: string, description: string, group: Group, disk: { readonly extId: string }) => ({

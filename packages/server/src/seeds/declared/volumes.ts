@@ -6,6 +6,7 @@ import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { defined } from '../../core/defined.ts'
 import { seedId } from '../../core/ids/named-id.ts'
+import { emptyIn } from '../../domains/block-volumes/disks.ts'
 import { blockDiskFacts } from '../../drivers/simulated/block-facts.ts'
 import { seedIscsiClient } from '../demo/volumes.ts'
 import type { Declared, DeclaredOf, DeclaredVolumeGroup } from '../format.ts'
@@ -156,7 +157,7 @@ async function disksOf(
       body: {
         ...(await bodyOf(VolumeDisk.schema.fields, disk, at, filling)),
         diskSizeBytes,
-        diskDataSourceReference: { extId: storage, entityType: 'STORAGE_CONTAINER' },
+        diskDataSourceReference: emptyIn(storage),
       },
       fullBytes: Math.floor((diskSizeBytes * fullPercent) / 100),
     })

@@ -8,6 +8,7 @@ import { VolumeDisk } from '@hyperplane/contract/volumes/volume-disk'
 import { VolumeGroup } from '@hyperplane/contract/volumes/volume-group'
 import { seedId } from '../../core/ids/named-id.ts'
 import type { Attachment, ClientEntity, Group } from '../../domains/block-volumes/attachments.ts'
+import { emptyIn } from '../../domains/block-volumes/disks.ts'
 import { targetNameOf } from '../../domains/volumes/group-rules.ts'
 import { secretDigest } from '../../drivers/hardware.ts'
 import { blockDiskFacts, type TargetFact, targetFacts } from '../../drivers/simulated/block-facts.ts'
@@ -222,7 +223,7 @@ async function seedDisks(
       index,
       diskSizeBytes: sizeBytes,
       storageContainerId: containerExtId,
-      diskDataSourceReference: { extId: containerExtId, entityType: 'STORAGE_CONTAINER' },
+      diskDataSourceReference: emptyIn(containerExtId),
       volumeGroupExtId,
     })
     await blockDiskFacts(ctx.world).put(extId, {

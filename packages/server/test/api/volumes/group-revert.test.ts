@@ -103,6 +103,10 @@ test('27. disks that have gone are made again with new ids, those that came late
   assert.ok(![ids.gone, ids.added].includes(disks[1].extId))
   const facts = [...blockDiskFacts(app.world).all().values()].filter((fact) => fact.volumeGroupExtId === ids.group)
   assert.deepEqual(new Set(facts.map(({ extId }) => extId)), new Set(disks.map(({ extId }) => extId)))
+  const { extId, diskSizeBytes, storageContainerId } = disks[1]
+  const source = { extId: storageContainerId, entityType: 'STORAGE_CONTAINER' }
+  const sent = { diskSizeBytes, diskDataSourceReference: source }
+  await succeeded(app, put(app, `${groups}/${ids.group}/disks/${extId}`, sent))
 })
 
 test('28. a revert while an attached VM is on or a client has a session is 409, to a point of another group 400, to an unknown one 404', async () => {
