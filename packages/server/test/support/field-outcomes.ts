@@ -21,7 +21,8 @@ import type { CallResult, TestApp } from './start-app.ts'
 /**
  * `kept`: a get answers what was sent. `used`: the handler of an action, or of a secret, read the field; spreading or
  * serializing the body counts as reading, so this does not prove an effect. `refused`: the client is told that this field is
- * not built yet, or never changes. Otherwise the reason: `lost` after a request that succeeded, or a refusal.
+ * not built yet, or never changes. Otherwise the reason: `lost` or `changed` (an immutable field, by an update) after a request that
+ * succeeded, or a refusal.
  */
 export interface FieldOutcome {
   readonly path: string
@@ -51,7 +52,7 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
   const fields = writableFields(body, isUpdate)
   const outcomes = new Map<string, string>(fields.map(({ path }) => [path, unsent]))
   const isOpen = ({ path }: WritableField): boolean => !isSettled(outcomes.get(path)!)
-  const isLost = ({ path }: WritableField): boolean => /^(?:lost|changed)/.test(outcomes.get(path)!)
+  const isFaulty = ({ path }: WritableField): boolean => /^(?:lost|changed)/.test(outcomes.get(path)!)
   const known = await knownEntities(app)
 
   for (const base of basesOf(operation)) {
@@ -84,7 +85,7 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
     }
     const settle = async (sent: readonly WritableField[]): Promise<void> => {
       // A request that succeeded without the field says enough: another value would be lost as well.
-      const open = sent.filter((field) => isOpen(field) && !isLost(field))
+      const open = sent.filter((field) => isOpen(field) && !isFaulty(field))
       if (open.length === 0) return
       const valuesOf = (field: WritableField): readonly unknown[] =>
         fieldValues[`${operation.key} ${field.path}`] ??
@@ -93,7 +94,7 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
       if (open.length === 1) {
         for (const value of valuesOf(open[0]!)) {
           note(await probe([[open[0]!, value]]), open)
-          if (!isOpen(open[0]!) || isLost(open[0]!)) return
+          if (!isOpen(open[0]!) || isFaulty(open[0]!)) return
         }
         // Some fields are accepted only together with others of the same object.
         const parent = parentOf(open[0]!)
@@ -103,7 +104,7 @@ export async function fieldOutcomes(app: TestApp, operation: Operation): Promise
       }
       const result = await probe(open.map((field) => [field, valuesOf(field)[0]]))
       note(result, open)
-      const left = open.filter((field) => isOpen(field) && !isLost(field))
+      const left = open.filter((field) => isOpen(field) && !isFaulty(field))
       if (left.length === 0) return
       if (result.accepted && left.length < open.length) return settle(left)
       const half = Math.ceil(left.length / 2)

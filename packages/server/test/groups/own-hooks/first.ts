@@ -1,12 +1,3 @@
-import './shared.ts'
-import assert from 'node:assert/strict'
-import { after, afterEach, test } from 'node:test'
+import { declareTwoTests } from './shared.ts'
 
-let calls = 0
-afterEach(() => {
-  calls++
-})
-after(() => assert.equal(calls, 2))
-
-test('one', () => {})
-test('another', () => {})
+declareTwoTests()
